@@ -1,0 +1,56 @@
+//! What the gate said no to, as facts.
+
+use crate::{Digest, Origin, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Which check said no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeniedBy {
+    /// The call has not the shape the tool takes, or the tool does not exist.
+    Shape,
+    /// The seat holds no grant for the tool.
+    Grant,
+    /// A Cedar policy forbids it, no policy permits it, or a policy's evaluation failed.
+    Policy,
+    /// A guard module.
+    Guard,
+    /// Flow: a reader of the destination may not read a source.
+    Flow,
+}
+
+/// No to this call. It goes back to the model, which may try another way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallDenied {
+    /// The call.
+    pub origin: Origin,
+    /// The tool asked for.
+    pub tool: String,
+    /// What it would have touched.
+    pub resource: String,
+    /// Digest of the canonical arguments.
+    pub content: Digest,
+    /// Which check said no.
+    pub by: DeniedBy,
+    /// Ids of the policies that said no; empty when none permitted.
+    pub policies: Vec<String>,
+    /// Digest of the policy set that was asked.
+    pub policy_set: Digest,
+    /// The reason, for a model and a person: what was missing and what would be allowed.
+    pub reason: String,
+}
+
+/// A standing no to a subject, by budget or price. It ends the turn without further inference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRefused {
+    /// The call.
+    pub origin: Origin,
+    /// The tool asked for.
+    pub tool: String,
+    /// What is refused: a budget or a price key.
+    pub subject: String,
+    /// The reason: which budget, how much is settled, held and unknown.
+    pub reason: String,
+    /// When it lifts by itself, if it does.
+    pub lifts_at: Option<Timestamp>,
+}

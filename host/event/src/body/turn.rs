@@ -1,0 +1,130 @@
+//! Turns and their steps, as facts.
+
+use crate::{Audience, EventId, Label, ReceiptId, SeatId, Topic, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Where a turn's answer goes: a tool, and its arguments without the text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplyTo {
+    /// The sending tool, such as `slack.post`.
+    pub tool: String,
+    /// Its arguments but for the text, such as channel and thread.
+    pub destination: Value,
+    /// Who reads what arrives there.
+    pub audience: Audience,
+}
+
+/// A turn began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnOpened {
+    /// The turn.
+    pub turn: TurnId,
+    /// The seat whose turn it is.
+    pub seat: SeatId,
+    /// What it is about.
+    pub topic: Topic,
+    /// The message or request that woke the seat.
+    pub woken_by: EventId,
+    /// Where its answer goes; a turn without one publishes nothing.
+    pub reply_to: Option<ReplyTo>,
+    /// The model it thinks with, such as `scripted/story`.
+    pub model: String,
+    /// The most steps it may take.
+    pub steps_max: u32,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnding {
+    /// It finished, and what it said was sent.
+    Answered,
+    /// It finished with nothing to say.
+    Silent,
+    /// A standing no ended it.
+    Refused,
+    /// The same denial came twice with nothing new in between.
+    DeniedAgain,
+    /// Its steps ran out without an answer.
+    StepsSpent,
+    /// The model or the send failed and retrying did not help.
+    Failed,
+}
+
+/// A turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEnded {
+    /// The turn.
+    pub turn: TurnId,
+    /// How.
+    pub ending: TurnEnding,
+    /// What it comes to, for people.
+    pub summary: String,
+    /// The receipts its answer names as sources.
+    pub sources: Vec<ReceiptId>,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// Asks the model.
+    Infer,
+    /// Calls a tool.
+    Tool,
+    /// Sends the turn's answer.
+    Send,
+}
+
+/// A try of a step began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// The turn.
+    pub turn: TurnId,
+    /// The step, from 1.
+    pub step: u32,
+    /// The try, from 1.
+    pub attempt: u32,
+    /// What it does.
+    pub kind: StepKind,
+    /// The tool or model called.
+    pub tool: String,
+    /// The arguments; for a model, what is not already in the record.
+    pub input: Value,
+    /// The model's own name for the call it made, so that the result can be matched to it.
+    pub call_id: Option<String>,
+}
+
+/// How a step came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// It has a result.
+    Succeeded,
+    /// It was tried and did not work; the output says why.
+    Failed,
+    /// Not this call; the output says why.
+    Denied,
+    /// A standing no; the output says until when.
+    Refused,
+}
+
+/// A step has its output. Replay returns it and runs nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepEnded {
+    /// The turn.
+    pub turn: TurnId,
+    /// The step.
+    pub step: u32,
+    /// The try that ended it.
+    pub attempt: u32,
+    /// How it came out.
+    pub outcome: StepOutcome,
+    /// The result, or the reason as data.
+    pub output: Value,
+    /// The label of the output alone.
+    pub output_label: Label,
+    /// Receipts this step left.
+    pub receipts: Vec<ReceiptId>,
+}

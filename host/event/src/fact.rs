@@ -1,0 +1,168 @@
+//! The one closed table of event kinds. A kind is `noun.past`; a fold that matches on [`Fact`] is told by
+//! the compiler when a kind is added.
+
+use crate::body::{
+    BudgetSet, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
+    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
+    MessageMerged, MessageReceived, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
+    SeatCreated, SeatHeld, StepEnded, StepStarted, TurnEnded, TurnOpened,
+};
+use serde_json::Value;
+
+/// A kind, schema number or body that this host does not know.
+#[derive(Debug, thiserror::Error)]
+pub enum UnknownKind {
+    /// The kind is not in the table, or its schema number is newer than this host.
+    #[error("the event kind `{kind}` with schema {schema} is not known to this version of chancery")]
+    Kind {
+        /// The kind as written.
+        kind: String,
+        /// Its schema number.
+        schema: u16,
+    },
+    /// The body does not have the shape of its kind.
+    #[error("the body of a `{kind}` event does not have the shape of its kind")]
+    Body {
+        /// The kind as written.
+        kind: String,
+        /// What did not fit.
+        source: serde_json::Error,
+    },
+}
+
+macro_rules! facts {
+    ($($(#[$doc:meta])* $kind:literal $schema:literal $name:ident,)*) => {
+        /// What happened: one body for each kind.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Fact {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        impl Fact {
+            /// Every kind with its newest schema number, in the order of the table.
+            pub const KINDS: &[(&str, u16)] = &[$(($kind, $schema),)*];
+
+            /// The kind: `noun.past`.
+            #[must_use]
+            pub fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $kind,)* }
+            }
+
+            /// The number of the shape of the body.
+            #[must_use]
+            pub fn schema(&self) -> u16 {
+                match self { $(Self::$name(_) => $schema,)* }
+            }
+
+            /// The body as JSON.
+            #[must_use]
+            pub fn body(&self) -> Value {
+                // Bodies hold strings, integers, lists and maps keyed by strings: always expressible.
+                match self { $(Self::$name(body) => serde_json::to_value(body).unwrap_or(Value::Null),)* }
+            }
+
+            /// Reads a body of `kind`.
+            ///
+            /// # Errors
+            /// [`UnknownKind::Kind`] when the table has no such kind and schema, [`UnknownKind::Body`] when the
+            /// body has another shape.
+            pub fn read(kind: &str, schema: u16, body: Value) -> Result<Self, UnknownKind> {
+                match (kind, schema) {
+                    $(($kind, $schema) => serde_json::from_value(body)
+                        .map(Self::$name)
+                        .map_err(|source| UnknownKind::Body { kind: kind.to_owned(), source }),)*
+                    _ => Err(UnknownKind::Kind { kind: kind.to_owned(), schema }),
+                }
+            }
+        }
+
+        $(impl From<$name> for Fact {
+            fn from(body: $name) -> Self {
+                Self::$name(body)
+            }
+        })*
+    };
+}
+
+facts! {
+    /// A seat exists.
+    "seat.created" 1 SeatCreated,
+    /// A principal holds a seat.
+    "seat.held" 1 SeatHeld,
+    /// A set of policies is in force.
+    "policy.applied" 1 PolicyApplied,
+    /// A price list is in force.
+    "prices.listed" 1 PricesListed,
+    /// A budget has a limit.
+    "budget.set" 1 BudgetSet,
+    /// A plugin is known by digest.
+    "plugin.installed" 1 PluginInstalled,
+    /// The operator granted a plugin what it may reach.
+    "plugin.granted" 1 PluginGranted,
+    /// Who the office is on a connected service.
+    "connection.identified" 1 ConnectionIdentified,
+    /// Something arrived from outside, as it came.
+    "delivery.received" 1 DeliveryReceived,
+    /// What a delivery asks, and why.
+    "delivery.classified" 1 DeliveryClassified,
+    /// Somebody said something.
+    "message.received" 1 MessageReceived,
+    /// A second delivery of the same message said more about it.
+    "message.merged" 1 MessageMerged,
+    /// A turn began.
+    "turn.opened" 1 TurnOpened,
+    /// A turn ended.
+    "turn.ended" 1 TurnEnded,
+    /// A try of a step began.
+    "step.started" 1 StepStarted,
+    /// A step has its output.
+    "step.ended" 1 StepEnded,
+    /// No to one call.
+    "call.denied" 1 CallDenied,
+    /// A standing no to a subject was met.
+    "call.refused" 1 CallRefused,
+    /// Money was set aside.
+    "hold.taken" 1 HoldTaken,
+    /// The paid call began.
+    "hold.started" 1 HoldStarted,
+    /// The figure is known and charged.
+    "hold.settled" 1 HoldSettled,
+    /// The money was given back: no paid call happened.
+    "hold.released" 1 HoldReleased,
+    /// The figure is not known and counts in full.
+    "hold.left-unknown" 1 HoldLeftUnknown,
+    /// A change outside is about to be tried.
+    "effect.intended" 1 EffectIntended,
+    /// The change happened.
+    "effect.sent" 1 EffectSent,
+    /// The change did not happen.
+    "effect.failed" 1 EffectFailed,
+    /// Whether the change happened is not known.
+    "effect.left-unknown" 1 EffectLeftUnknown,
+    /// What a read left behind.
+    "receipt.recorded" 1 ReceiptRecorded,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fact;
+
+    #[test]
+    fn a_kind_is_a_noun_and_a_past_and_says_what_it_ends() {
+        for (kind, schema) in Fact::KINDS {
+            let (noun, past) = kind.split_once('.').unwrap();
+            assert!(!noun.is_empty() && past.split('-').next().unwrap().len() > 2, "{kind}");
+            for vague in ["closed", "processed", "handled", "done"] {
+                assert!(!past.contains(vague), "{kind}");
+            }
+            assert_eq!(*schema, 1, "an older schema needs an upcast and a test");
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_an_error_and_not_a_guess() {
+        assert!(Fact::read("seat.closed", 1, serde_json::json!({})).is_err());
+        assert!(Fact::read("seat.held", 2, serde_json::json!({})).is_err());
+        assert!(Fact::read("seat.held", 1, serde_json::json!({"seat": 7})).is_err());
+    }
+}
