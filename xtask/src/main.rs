@@ -1,1 +1,47 @@
-fn main(){}
+//! `cargo xtask <task>`: everything a checkout needs that is not a plain `cargo` command.
+//!
+//! Each task does its own set-up and shows its progress, or stops with a message that says exactly what to
+//! install. A task is a module with one entry; this file only chooses.
+
+mod demo;
+mod guests;
+mod paths;
+mod prepare;
+mod progress;
+mod stop;
+mod test;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The tasks of this repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Line {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Guests(guests::Options),
+    Demo(demo::Options),
+    Test(test::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Line::parse().task {
+        Task::Guests(options) => guests::run(&options),
+        Task::Demo(options) => demo::run(&options),
+        Task::Test(options) => test::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => {
+            eprintln!("{stop}");
+            ExitCode::from(stop.status)
+        }
+    }
+}

@@ -1,1 +1,36 @@
-//! placeholder
+//! The only outward socket.
+//!
+//! One request goes out at a time, by one way: [`Egress::send`] judges the address with two parsers, finds
+//! the granted route, drops what the guest may not say, looks for secrets, resolves once, dials exactly the
+//! addresses it checked, and only then writes the route's credential into one header. What comes back is
+//! capped, hashed and looked through before anyone sees it. Redirects are answers, never followed.
+//!
+//! Whatever goes wrong, [`Refused::request_left`] says whether the request may have reached the other side.
+//!
+//! Deliberately absent: HTTP proxies (environment variables such as `HTTPS_PROXY` are not read; a proxy will
+//! be a setting), HTTP/2, connection reuse, cookies, compressed answers, certificates beyond the public ones.
+
+mod address;
+mod config;
+mod connection;
+mod exchange;
+mod form;
+mod header;
+mod origin;
+mod refused;
+mod resolve;
+mod route;
+mod send;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+pub use address::{AddressClass, class_of};
+pub use config::{ConfigError, EgressConfig, Limits, STARTING_LIMITS};
+pub use header::Injection;
+pub use origin::{Origin, Scheme};
+pub use refused::Refused;
+pub use resolve::{Resolve, SystemResolver};
+pub use send::{Egress, Sent};
+pub use target::{Target, URL_BYTES_MAX, UrlError, judge_url};

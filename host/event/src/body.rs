@@ -11,9 +11,9 @@ pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
 pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
-pub use gate::{CallDenied, CallRefused, DeniedBy};
+pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, Period, PluginGranted, PluginInstalled, PolicyApplied, PolicyText, Price, PricesListed, Route,
+    BudgetSet, ConnectionIdentified, NodeStarted, Period, PluginGranted, PluginInstalled, PolicyApplied, PolicyText, Price, PricesListed, Route,
     SeatCreated, SeatHeld,
 };
 pub use purse::{Account, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage};

@@ -2,9 +2,9 @@
 //! the compiler when a kind is added.
 
 use crate::body::{
-    BudgetSet, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
+    BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
     EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
+    MessageMerged, MessageReceived, NodeStarted, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
     SeatCreated, SeatHeld, StepEnded, StepStarted, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
@@ -85,6 +85,8 @@ macro_rules! facts {
 }
 
 facts! {
+    /// A host process began to work.
+    "node.started" 1 NodeStarted,
     /// A seat exists.
     "seat.created" 1 SeatCreated,
     /// A principal holds a seat.
@@ -117,6 +119,8 @@ facts! {
     "step.started" 1 StepStarted,
     /// A step has its output.
     "step.ended" 1 StepEnded,
+    /// One call was let through.
+    "call.admitted" 1 CallAdmitted,
     /// No to one call.
     "call.denied" 1 CallDenied,
     /// A standing no to a subject was met.

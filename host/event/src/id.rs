@@ -146,6 +146,18 @@ impl PrincipalId {
         }
     }
 
+    /// The host itself.
+    #[must_use]
+    pub fn host() -> Self {
+        Self("system_host".to_owned())
+    }
+
+    /// The gate: it states what came of calls.
+    #[must_use]
+    pub fn gate() -> Self {
+        Self("system_gate".to_owned())
+    }
+
     /// What kind of principal this is, read from its prefix.
     #[must_use]
     pub fn kind(&self) -> PrincipalKind {

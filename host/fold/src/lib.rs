@@ -1,1 +1,18 @@
-//! placeholder
+//! The meaning: state from events, by pure functions.
+//!
+//! A [`Projection`] turns events into rows, one key at a time, inside the transaction that appends them;
+//! throwing the rows away and folding the record again gives the same rows. A `decide` function turns a
+//! wish and a state into facts or a reason why not.
+//!
+//! Nothing here reads a clock, does I/O or draws a random number.
+
+pub mod effect;
+pub mod message;
+pub mod projection;
+pub mod purse;
+pub mod seat;
+pub mod setting;
+pub mod signal;
+pub mod turn;
+
+pub use projection::{Projection, Row, all, decode};

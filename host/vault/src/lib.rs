@@ -1,1 +1,22 @@
-//! placeholder
+//! Credentials by reference.
+//!
+//! The rest of the host speaks of a credential by its reference, such as `slack-bot`; the value is read
+//! here, at first use, from where the operator keeps it. A [`Secret`] shows its value to `egress` alone,
+//! which writes it into one header of one request; signatures are checked inside ([`SigningKeys`]), so that
+//! who verifies never holds a key; [`Vault::scan`] says whether a value is in what leaves or comes back.
+//!
+//! No value is ever part of an error, a log line or a `Debug` output, and memory that held one is wiped when
+//! it is dropped. Deliberately absent: writing and rotating credentials, and a sealed store.
+
+mod scan;
+mod secret;
+mod signing;
+mod source;
+mod vault;
+
+pub use secret::Secret;
+pub use signing::{SIGNATURE_AGE_MS_MAX, SIGNING_SECRETS_MAX, SignatureError, SigningKeys};
+pub use source::{SECRET_BYTES_MAX, Source, VaultError};
+pub use vault::{RETIRED_MAX, Vault};
+
+pub use scan::SCANNED_BYTES_MIN;

@@ -1,1 +1,63 @@
-//! placeholder
+//! Slack as a destination: `slack.post`, `slack.react`, `slack.identity`.
+//!
+//! Every message is composed in one place ([`message`]), where text is text and a mention is made by its
+//! constructor alone; ids are types ([`ids`]), so nothing else reaches the API. The bot's token is put into
+//! the request by the host, under this guest, which never sees it.
+//!
+//! Absent on purpose: reading channels and receiving events (the host's front does), and retries.
+
+mod api;
+mod definitions;
+mod errors;
+mod ids;
+mod message;
+mod text;
+mod tools;
+
+use guest::http::{Outgoing, Wire};
+use guest::{Call, Definition, Failure, Host, Tools};
+use serde_json::Value;
+
+use api::Api;
+
+#[cfg(target_arch = "wasm32")]
+guest::bindings::export!(Slack with_types_in guest::bindings);
+
+/// The plugin.
+#[derive(Debug, Clone, Copy)]
+pub struct Slack;
+
+impl Tools for Slack {
+    fn definitions() -> Vec<Definition> {
+        definitions::all()
+    }
+
+    fn call(call: &Call, host: &dyn Host) -> Result<Value, Failure> {
+        answer(call, host, &Outgoing)
+    }
+}
+
+fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failure> {
+    match call.tool.as_str() {
+        "slack.post" => tools::post(call.read()?, &call.key, &Api::open(host, wire)?),
+        "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
+        "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
+        _ => Err(call.unknown()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_names_the_tools_that_are_defined_and_no_other() {
+        let manifest: toml::Table = include_str!("../plugin.toml").parse().unwrap();
+        let tools = manifest["tool"].as_array().unwrap();
+        let mut asked: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let mut defined: Vec<&str> = Slack::definitions().iter().map(|tool| tool.name).collect();
+        asked.sort_unstable();
+        defined.sort_unstable();
+        assert_eq!(asked, defined);
+    }
+}

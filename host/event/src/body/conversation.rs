@@ -134,6 +134,8 @@ pub struct MessageReceived {
 pub struct MessageMerged {
     /// The message that stands.
     pub message: EventId,
+    /// Where it was said.
+    pub place: Place,
     /// The inner event type of the second delivery.
     pub via: String,
     /// Whether the second delivery names the office itself.

@@ -19,6 +19,25 @@ pub enum DeniedBy {
     Flow,
 }
 
+/// The pure half of the gate let a call through. What follows on the same stream is what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallAdmitted {
+    /// The call.
+    pub origin: Origin,
+    /// The tool or model.
+    pub tool: String,
+    /// What it touches.
+    pub resource: String,
+    /// Digest of the canonical arguments.
+    pub content: Digest,
+    /// Digest of the component that may run.
+    pub component: Digest,
+    /// Ids of the policies that permitted it.
+    pub policies: Vec<String>,
+    /// Digest of the policy set that was asked.
+    pub policy_set: Digest,
+}
+
 /// No to this call. It goes back to the model, which may try another way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallDenied {

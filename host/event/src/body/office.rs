@@ -145,3 +145,12 @@ pub struct ConnectionIdentified {
     /// Its app id, `A…`; empty when the service named none.
     pub app: String,
 }
+
+/// A host process began to work on this record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStarted {
+    /// The process: its name and a part that differs at each start.
+    pub node: String,
+    /// The version of the host.
+    pub version: String,
+}

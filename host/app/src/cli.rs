@@ -1,0 +1,128 @@
+//! The command line: what an operator types, and what each word of it means.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// The office that an organisation of agents works in.
+///
+/// People talk to it in Slack or in a terminal. Whatever it does outside is done by a sandboxed WebAssembly
+/// component, after one gate has asked policy and purse; whatever happened stands in one append-only record.
+#[derive(Debug, Parser)]
+#[command(name = "chancery", version, about, long_about, arg_required_else_help = true)]
+#[command(after_long_help = "Start here:\n  \
+    cargo xtask demo                 the whole office on a Slack emulator\n  \
+    chancery doctor                  what is missing before `serve` can start\n  \
+    chancery chat                    talk to the office in this terminal\n  \
+    chancery record show --last 20   what happened\n\n\
+    Every setting of the configuration can be overridden: CHANCERY_LISTEN__ADDRESS=0.0.0.0:4900")]
+pub struct Cli {
+    /// The configuration file.
+    #[arg(long, short, global = true, env = "CHANCERY_CONFIG", default_value = "chancery.toml", value_name = "FILE")]
+    pub config: PathBuf,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the office: take Slack's events, wake seats, run turns, until stopped.
+    ///
+    /// Prints `listening on http://…` when it is ready. Stops cleanly at Ctrl-C or SIGTERM; a turn that was
+    /// running goes on at the next start.
+    Serve,
+    /// Talk to the same office in this terminal, without Slack.
+    ///
+    /// Type a line to address the office; `/quit` or end of input leaves once it has answered.
+    Chat {
+        /// Name of the session: what is said under one name is one conversation.
+        #[arg(long, default_value = "main", value_name = "NAME")]
+        session: String,
+    },
+    /// Look into the record: everything that happened, in order.
+    #[command(subcommand)]
+    Record(RecordCommand),
+    /// Look into one turn.
+    #[command(subcommand)]
+    Turn(TurnCommand),
+    /// Look at the plugins: what they offer, and what they were granted.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Check the policy files.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
+    Doctor,
+}
+
+/// Look into the record.
+#[derive(Debug, Subcommand)]
+pub enum RecordCommand {
+    /// Print events, one a line.
+    Show(ShowArgs),
+    /// Walk the whole record and name the first event that was changed, lost or put in.
+    ///
+    /// Without a head kept elsewhere it can say that the record is consistent, not that its end was not cut
+    /// off: note the head it prints, and give it to the next run.
+    Verify {
+        /// A head that was noted before: `POSITION:CHAIN`.
+        #[arg(long, value_name = "HEAD")]
+        head: Option<String>,
+    },
+}
+
+/// Which events to print, and how.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Only events after this global position.
+    #[arg(long, default_value_t = 0, value_name = "POSITION")]
+    pub after: u64,
+    /// Only the last so many events.
+    #[arg(long, value_name = "COUNT", conflicts_with = "after")]
+    pub last: Option<u64>,
+    /// Only events of this stream, such as `turn-turn_…`.
+    #[arg(long, value_name = "STREAM")]
+    pub stream: Option<String>,
+    /// Whole events, one canonical JSON object a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Look into one turn.
+#[derive(Debug, Subcommand)]
+pub enum TurnCommand {
+    /// Print what a turn did: each step, what the gate said, what it cost, what it read and sent.
+    Show {
+        /// The turn, `turn_…`; the newest one when absent.
+        id: Option<String>,
+    },
+}
+
+/// Look at the plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// List the configured plugins with digest, world, tools and grants.
+    List,
+}
+
+/// Check the policy files.
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Parse and strictly validate the policy files against the tools that are installed.
+    Check,
+    /// Check them, then run the cases in `cases/ALLOW` and `cases/DENY`.
+    Test,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

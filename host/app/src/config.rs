@@ -1,0 +1,386 @@
+//! The operator's file: every setting, its default and its ceiling.
+//!
+//! One TOML file. An unknown key or a wrong value stops the start with file, line and column. Every value can
+//! be overridden by an environment variable named after its path: `CHANCERY_LISTEN__ADDRESS`,
+//! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// What environment variables that override the file start with.
+pub const ENV_PREFIX: &str = "CHANCERY_";
+/// Variables with that prefix that are not settings.
+const ENV_NOT_SETTINGS: &[&str] = &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_WASM_BY"];
+
+/// Everything an operator sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The office itself.
+    pub office: OfficeConfig,
+    /// Where the record is kept.
+    pub record: RecordConfig,
+    /// Where the host listens.
+    #[serde(default)]
+    pub listen: ListenConfig,
+    /// The Slack workspace, when there is one.
+    pub slack: Option<SlackConfig>,
+    /// Credentials by reference.
+    #[serde(default)]
+    pub credentials: BTreeMap<String, SecretSource>,
+    /// The way out.
+    #[serde(default)]
+    pub egress: EgressSection,
+    /// The purse. An office without one does not start.
+    pub purse: PurseConfig,
+    /// Where the policy files lie.
+    pub policies: PathBuf,
+    /// The price list.
+    pub prices: PathBuf,
+    /// Where compiled guests are kept between starts; a folder beside the record by default.
+    pub cache: Option<PathBuf>,
+    /// The seats of the first office.
+    #[serde(default, rename = "seat")]
+    pub seats: Vec<SeatConfig>,
+    /// The plugins.
+    #[serde(default, rename = "plugin")]
+    pub plugins: Vec<PluginConfig>,
+}
+
+/// The office itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfficeConfig {
+    /// Its name, as its model is told.
+    pub name: String,
+    /// The seat that answers people.
+    #[serde(default = "front_desk")]
+    pub front_desk: String,
+    /// The model that seat thinks with, such as `scripted/story`.
+    pub model: String,
+    /// The most steps of one turn.
+    #[serde(default = "steps_max")]
+    pub steps_max: u32,
+    /// The most turns that run at once.
+    #[serde(default = "turns_max")]
+    pub turns_max: usize,
+}
+
+fn front_desk() -> String {
+    "seat_front-desk".to_owned()
+}
+
+fn steps_max() -> u32 {
+    60
+}
+
+fn turns_max() -> usize {
+    8
+}
+
+/// Where the record is kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordConfig {
+    /// The SQLite file; it is made when it is not there.
+    pub sqlite: PathBuf,
+}
+
+/// Where the host listens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListenConfig {
+    /// Address and port; port 0 takes a free one.
+    pub address: SocketAddr,
+}
+
+impl Default for ListenConfig {
+    fn default() -> Self {
+        Self { address: SocketAddr::from(([127, 0, 0, 1], 4900)) }
+    }
+}
+
+/// The Slack workspace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlackConfig {
+    /// The signing secret, and during a rotation the one before it.
+    pub signing_secrets: Vec<SecretSource>,
+}
+
+/// Where a secret is found. Never the secret.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SecretSource {
+    /// In this environment variable.
+    Env(String),
+    /// In this file.
+    File(PathBuf),
+}
+
+/// The way out.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EgressSection {
+    /// Exact origins on this machine that may be reached, such as `http://127.0.0.1:3900`. Only the operator
+    /// can name one: never a manifest, a policy or a message.
+    #[serde(default)]
+    pub loopback: Vec<String>,
+}
+
+/// The purse.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PurseConfig {
+    /// The budget of a day, in dollars, such as `"5.00"`.
+    pub day: Option<String>,
+    /// The budget of a month.
+    pub month: Option<String>,
+    /// How many times the worst case is held.
+    #[serde(default = "headroom")]
+    pub headroom: u64,
+}
+
+fn headroom() -> u64 {
+    3
+}
+
+/// A seat of the first office.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeatConfig {
+    /// Its name, `seat_…`.
+    pub name: String,
+    /// The role that policies speak of.
+    pub role: String,
+    /// Its holder, `agent_…`, `person_…` or `system_…`; vacant when absent.
+    pub holder: Option<String>,
+    /// What it may call: tools, `family.*`, models.
+    #[serde(default)]
+    pub grants: Vec<String>,
+}
+
+/// A plugin and what the operator grants it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginConfig {
+    /// Its name, as its manifest says.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// Where it may go.
+    #[serde(default, rename = "route")]
+    pub routes: Vec<RouteConfig>,
+    /// Its settings, as the guest reads them.
+    #[serde(default)]
+    pub settings: BTreeMap<String, toml::Value>,
+    /// Settings whose value is the text of a file.
+    #[serde(default)]
+    pub settings_from: BTreeMap<String, PathBuf>,
+}
+
+/// One way out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteConfig {
+    /// HTTP methods.
+    pub methods: Vec<String>,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// What the path must start with.
+    #[serde(default = "any_path")]
+    pub path_prefix: String,
+    /// The credential that is put into requests on this route.
+    pub credential: Option<String>,
+}
+
+fn any_path() -> String {
+    "/".to_owned()
+}
+
+impl Config {
+    /// Reads the file at `path` and lets `environment` override it.
+    ///
+    /// # Errors
+    /// One line that names the file and the place, or the variable, and what is wrong with it.
+    pub fn read(path: &Path, environment: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| {
+            format!("cannot read the configuration `{}`: copy docs/chancery.example.toml there, or name another with --config", path.display())
+        })?;
+        // Reading the plain text first gives every mistake its line; the second reading adds the environment.
+        toml::from_str::<Self>(&text).map_err(|error| placed(path, &text, &error))?;
+        let mut table: toml::Table = text.parse().with_context(|| format!("`{}` is not TOML", path.display()))?;
+        let mut named = Vec::new();
+        for (name, value) in environment {
+            if override_one(&mut table, &name, &value)? {
+                named.push(name);
+            }
+        }
+        let mut config: Self = table.try_into().map_err(|error: toml::de::Error| {
+            anyhow::anyhow!("the environment ({}) does not fit the configuration: {}", named.join(", "), error.message())
+        })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        config.anchor(folder);
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Makes every relative path one beside the file.
+    fn anchor(&mut self, folder: &Path) {
+        let anchor = |path: &mut PathBuf| *path = folder.join(&*path);
+        anchor(&mut self.record.sqlite);
+        anchor(&mut self.policies);
+        anchor(&mut self.prices);
+        self.cache.iter_mut().for_each(anchor);
+        for plugin in &mut self.plugins {
+            anchor(&mut plugin.file);
+            plugin.settings_from.values_mut().for_each(anchor);
+        }
+        let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
+        for source in secrets.chain(self.credentials.values_mut()) {
+            if let SecretSource::File(path) = source {
+                anchor(path);
+            }
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.purse.day.is_none() && self.purse.month.is_none() {
+            bail!("an office without a purse does not start: set `day` or `month` in `[purse]`, such as day = \"5.00\"");
+        }
+        if self.purse.headroom < gate::purse::HEADROOM_MIN {
+            bail!("`purse.headroom` is {}: below {} a hold would not cover the worst case", self.purse.headroom, gate::purse::HEADROOM_MIN);
+        }
+        if !(2..=1_000).contains(&self.office.steps_max) {
+            bail!("`office.steps_max` is {}: a turn takes between 2 and 1000 steps", self.office.steps_max);
+        }
+        if !(1..=256).contains(&self.office.turns_max) {
+            bail!("`office.turns_max` is {}: between 1 and 256 turns run at once", self.office.turns_max);
+        }
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twice) = self.plugins.iter().find(|plugin| !names.insert(&plugin.name)) {
+            bail!("the plugin `{}` is configured twice", twice.name);
+        }
+        if !self.seats.iter().any(|seat| seat.name == self.office.front_desk) {
+            bail!("`office.front_desk` is `{}`, and no [[seat]] has that name", self.office.front_desk);
+        }
+        Ok(())
+    }
+
+    /// Where compiled guests are kept.
+    #[must_use]
+    pub fn cache_folder(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(|| self.record.sqlite.with_extension("cache"))
+    }
+}
+
+fn placed(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let at = error.span().map_or_else(String::new, |span| {
+        let before = text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!(":{line}:{column}")
+    });
+    anyhow::anyhow!("{}{at}: {}", path.display(), error.message().replace('\n', " "))
+}
+
+/// Puts one variable into the table; false when it is not a setting.
+fn override_one(table: &mut toml::Table, name: &str, value: &str) -> Result<bool> {
+    let Some(path) = name.strip_prefix(ENV_PREFIX).filter(|_| !ENV_NOT_SETTINGS.contains(&name)) else {
+        return Ok(false);
+    };
+    let steps: Vec<String> = path.split("__").map(str::to_lowercase).collect();
+    let Some((last, folders)) = steps.split_last() else { return Ok(false) };
+    let mut at = table;
+    for folder in folders {
+        let next = at.entry(folder).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        at = next.as_table_mut().with_context(|| {
+            format!("the variable `{name}` does not name a setting: `{folder}` is not a section (lists are set in the file)")
+        })?;
+    }
+    // A value that reads as TOML is one (a number, a list, a quoted string); anything else is plain text.
+    let wanted = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("value"));
+    let text = toml::Value::String(value.to_owned());
+    let keeps_text = matches!(at.get(last), Some(toml::Value::String(_)));
+    let set = if keeps_text { wanted.filter(toml::Value::is_str).unwrap_or(text) } else { wanted.unwrap_or(text) };
+    at.insert(last.clone(), set);
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, SecretSource};
+    use std::path::Path;
+
+    const SMALL: &str = r#"
+policies = "policies"
+prices = "prices.toml"
+[office]
+name = "Test"
+model = "scripted/story"
+[record]
+sqlite = "office.sqlite"
+[purse]
+day = "5.00"
+[slack]
+signing_secrets = [{ env = "SLACK_SIGNING_SECRET" }, { file = "old-secret" }]
+[[seat]]
+name = "seat_front-desk"
+role = "assistant"
+"#;
+
+    fn read(text: &str, environment: &[(&str, &str)]) -> anyhow::Result<Config> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chancery.toml");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path, environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+    }
+
+    #[test]
+    fn the_environment_overrides_the_file() {
+        let config = read(
+            SMALL,
+            &[
+                ("CHANCERY_PURSE__DAY", "7.50"),
+                ("CHANCERY_LISTEN__ADDRESS", "0.0.0.0:80"),
+                ("CHANCERY_OFFICE__STEPS_MAX", "12"),
+                ("CHANCERY_EGRESS__LOOPBACK", "[\"http://127.0.0.1:1\"]"),
+                ("CHANCERY_CONFIG", "ignored"),
+                ("OTHER", "ignored"),
+            ],
+        )
+        .unwrap();
+        assert_eq!(config.purse.day.as_deref(), Some("7.50"));
+        assert_eq!(config.listen.address.port(), 80);
+        assert_eq!(config.office.steps_max, 12);
+        assert_eq!(config.egress.loopback, ["http://127.0.0.1:1"]);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_file_and_place() {
+        let error = read(&SMALL.replace("day =", "dya ="), &[]).unwrap_err().to_string();
+        assert!(error.contains("chancery.toml:10:1: unknown field `dya`"), "{error}");
+        assert_eq!(error.lines().count(), 1);
+        let error = read(SMALL, &[("CHANCERY_PURSE__DYA", "1")]).unwrap_err().to_string();
+        assert!(error.contains("CHANCERY_PURSE__DYA") && error.contains("dya"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_in_the_file_is_not_a_reference() {
+        let error = read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", "\"hunter2\""), &[]).unwrap_err();
+        assert!(error.to_string().contains("chancery.toml:12"), "{error}");
+    }
+
+    #[test]
+    fn paths_are_beside_the_file_and_an_office_needs_a_purse() {
+        let config = read(SMALL, &[]).unwrap();
+        assert!(config.policies.is_absolute() && config.policies.ends_with(Path::new("policies")));
+        let secrets = config.slack.unwrap().signing_secrets;
+        assert!(matches!(&secrets[1], SecretSource::File(path) if path.is_absolute()));
+        let error = read(&SMALL.replace("day = \"5.00\"", ""), &[]).unwrap_err().to_string();
+        assert!(error.contains("purse"), "{error}");
+    }
+}

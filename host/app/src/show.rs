@@ -1,0 +1,186 @@
+//! Events and turns as people read them in a terminal.
+//!
+//! Everything that came from outside is printed with its control characters made visible: a message cannot
+//! move the cursor or forge a line.
+
+use event::{Event, Fact, Origin, StreamName, TurnId};
+use fold::turn::TurnState;
+use std::fmt::Write as _;
+
+/// The most characters of one text on one line.
+const TEXT_CHARS_MAX: usize = 160;
+
+/// One event on one line: position, time, kind, stream, and what it says.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    format!(
+        "{:>6}  {}  {:<24} {}  [{}]",
+        event.global_position,
+        event.at,
+        event.fact.kind(),
+        summary(&event.fact),
+        event.stream
+    )
+}
+
+/// `text` on one line, safe to print, cut at [`TEXT_CHARS_MAX`].
+#[must_use]
+pub fn short(text: &str) -> String {
+    let mut shown: String = text.chars().take(TEXT_CHARS_MAX).flat_map(char::escape_debug_visible).collect();
+    if text.chars().count() > TEXT_CHARS_MAX {
+        shown.push('…');
+    }
+    shown
+}
+
+trait EscapeVisible {
+    fn escape_debug_visible(self) -> Vec<char>;
+}
+
+impl EscapeVisible for char {
+    /// Control characters and the invisible ones that reorder text are written out; all else stays.
+    fn escape_debug_visible(self) -> Vec<char> {
+        let reorders = matches!(self, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        if self.is_control() || reorders { self.escape_default().collect() } else { vec![self] }
+    }
+}
+
+/// What a fact says, shortly.
+#[must_use]
+pub fn summary(fact: &Fact) -> String {
+    office(fact).or_else(|| conversation(fact)).or_else(|| turn(fact)).unwrap_or_else(|| call(fact))
+}
+
+fn office(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::NodeStarted(b) => format!("{} runs chancery {}", b.node, b.version),
+        Fact::SeatCreated(b) => format!("{} in role {} may call {}", b.seat, b.role, b.grants.join(", ")),
+        Fact::SeatHeld(b) => format!("{} is held by {}", b.seat, b.principal),
+        Fact::PolicyApplied(b) => {
+            let names: Vec<&str> = b.files.iter().map(|file| file.name.as_str()).collect();
+            format!("set {} of {}", b.digest.short(), names.join(", "))
+        }
+        Fact::PricesListed(b) => format!("list {} of {} prices", b.digest.short(), b.prices.len()),
+        Fact::BudgetSet(b) => format!("{} is {}", b.budget, b.limit),
+        Fact::PluginInstalled(b) => format!("{} {} {} offers {}", b.plugin, b.version, b.digest.short(), b.tools.join(", ")),
+        Fact::PluginGranted(b) => {
+            let routes: Vec<String> =
+                b.routes.iter().map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path_prefix)).collect();
+            format!("{} may reach {}", b.plugin, if routes.is_empty() { "nothing".into() } else { routes.join(", ") })
+        }
+        Fact::ConnectionIdentified(b) => format!("on {} {} the office is {}", b.source, b.team, b.user),
+        _ => return None,
+    })
+}
+
+fn conversation(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::DeliveryReceived(b) => {
+            let retry = if b.retry > 0 { format!(" (retry {})", b.retry) } else { String::new() };
+            format!("{} {} {} {}{retry}", b.source, b.kind, b.event, b.subtype)
+        }
+        Fact::DeliveryClassified(b) => format!("{:?}: {}", b.class, b.reason).to_lowercase(),
+        Fact::MessageReceived(b) => {
+            format!("{} in {}: \"{}\"", short(&b.author.external), short(&b.place.channel), short(&b.text))
+        }
+        Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        _ => return None,
+    })
+}
+
+fn turn(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
+        Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(&b.summary)),
+        Fact::StepStarted(b) => format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string())),
+        Fact::StepEnded(b) => format!("{}.{} {:?} {}", b.step, b.attempt, b.outcome, short(&b.output.to_string())),
+        _ => return None,
+    })
+}
+
+fn call(fact: &Fact) -> String {
+    match fact {
+        Fact::CallAdmitted(b) => {
+            format!("{} on {} by {}", short(&b.tool), short(&b.resource), b.policies.join(", "))
+        }
+        Fact::CallDenied(b) => format!("{} on {}: {}", short(&b.tool), short(&b.resource), short(&b.reason)),
+        Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
+        Fact::HoldTaken(b) => {
+            let accounts: Vec<String> = b.accounts.iter().map(event::Account::key).collect();
+            format!("{} for {} on {}", b.amount, b.price_key, accounts.join(", "))
+        }
+        Fact::HoldStarted(b) => b.hold.to_string(),
+        Fact::HoldSettled(b) => {
+            format!("{} of {} ({} in, {} out)", b.charged, b.held, b.usage.input_tokens, b.usage.output_tokens)
+        }
+        Fact::HoldReleased(b) => format!("{}: {}", b.held, short(&b.reason)),
+        Fact::HoldLeftUnknown(b) => format!("{} counts in full: {}", b.held, short(&b.reason)),
+        Fact::EffectIntended(b) => format!("{} {}", short(&b.tool), short(&b.input.to_string())),
+        Fact::EffectSent(b) => short(&b.reference.to_string()),
+        Fact::EffectFailed(b) => short(&b.reason),
+        Fact::EffectLeftUnknown(b) => short(&b.reason),
+        Fact::ReceiptRecorded(b) => {
+            format!("{} {} -> {}, {} bytes, sha256 {}", b.method, short(&b.address), b.status, b.bytes, b.sha256.short())
+        }
+        // Every other kind is told by one of the functions above.
+        other => other.kind().to_owned(),
+    }
+}
+
+/// The stream of one turn.
+#[must_use]
+pub fn turn_stream(turn: &TurnId) -> StreamName {
+    StreamName::new("turn", turn)
+}
+
+/// The streams on which a turn's calls are told: one a step.
+#[must_use]
+pub fn call_streams(turn: &TurnId, state: &TurnState) -> Vec<(u32, StreamName)> {
+    let deed = |step: u32| Origin::Step { turn: turn.clone(), step, attempt: 1 }.deed();
+    state.steps.keys().map(|step| (*step, StreamName::new("call", deed(*step)))).collect()
+}
+
+/// A turn, step by step, with what the gate wrote down about each.
+#[must_use]
+pub fn turn_text(turn: &TurnId, state: &TurnState, woken: Option<&Event>, calls: &[(u32, Vec<Event>)]) -> String {
+    let mut text = String::new();
+    let ending = state.ended.as_ref().map_or_else(|| "still open".to_owned(), |ended| format!("{:?}", ended.ending).to_lowercase());
+    let _ = writeln!(text, "{turn}  {ending}");
+    if let Some(opened) = &state.opened {
+        let _ = writeln!(text, "  seat    {}\n  topic   {}\n  model   {}", opened.seat, opened.topic, opened.model);
+        let reply = opened.reply_to.as_ref().map(|reply| format!("{} {}", reply.tool, reply.destination));
+        let _ = writeln!(text, "  reply   {}", reply.as_deref().map_or("nobody".to_owned(), short));
+    }
+    if let Some(event) = woken {
+        let _ = writeln!(text, "  woken   {}", summary(&event.fact));
+    }
+    for (number, step) in &state.steps {
+        let outcome = step.ended.as_ref().map_or_else(|| "no end yet".to_owned(), |e| format!("{:?}", e.outcome).to_lowercase());
+        let started = &step.started;
+        let _ = writeln!(text, "\n  {number}. {} {}  (try {}, {outcome})", short(&started.tool), short(&started.input.to_string()), started.attempt);
+        for event in calls.iter().filter(|(step, _)| step == number).flat_map(|(_, events)| events) {
+            let _ = writeln!(text, "       {:<20} {}", event.fact.kind(), summary(&event.fact));
+        }
+        if let Some(ended) = &step.ended {
+            let _ = writeln!(text, "       {:<20} {}", "output", short(&ended.output.to_string()));
+        }
+    }
+    if let Some(ended) = &state.ended {
+        let sources: Vec<&str> = ended.sources.iter().map(event::ReceiptId::as_str).collect();
+        let _ = writeln!(text, "\n  ended   {}", short(&ended.summary));
+        let _ = writeln!(text, "  sources {}", if sources.is_empty() { "none".to_owned() } else { sources.join(", ") });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn a_text_from_outside_cannot_move_the_cursor_or_forge_a_line() {
+        let shown = short("a\n\u{1b}[2J\u{202e}b\rc\u{9b}");
+        assert!(shown.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{shown}");
+        assert!(short(&"é".repeat(500)).ends_with('…'));
+    }
+}

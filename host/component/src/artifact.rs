@@ -1,0 +1,171 @@
+//! A plugin's file before it is compiled: its digest, its manifest, and the interfaces it imports.
+//!
+//! Reading one runs nothing and compiles nothing, so a file that nobody granted anything can be looked at.
+
+use crate::manifest::{Manifest, ManifestError, SECTION};
+use event::Digest;
+use std::sync::Arc;
+use wasmparser::{Encoding, Parser, Payload};
+
+/// Largest component: interpreters of Python come to about 20 MiB.
+pub const COMPONENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Most interfaces a component imports: all of WASI and ours are under fifty.
+pub const IMPORTS_MAX: usize = 200;
+
+/// What is wrong with a plugin's file.
+#[derive(Debug, thiserror::Error)]
+pub enum ArtifactError {
+    /// Not a WebAssembly component.
+    #[error("not a WebAssembly component: {reason}")]
+    NotAComponent {
+        /// What the parser says.
+        reason: String,
+    },
+    /// A component, but one without a manifest, or with several.
+    #[error("it has {found} custom sections `{SECTION}` and needs one: build it with `cargo xtask guests`, or embed a plugin.toml")]
+    NoManifest {
+        /// How many.
+        found: usize,
+    },
+    /// Its manifest does not do.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Larger than anything that would be compiled.
+    #[error("it is larger than {COMPONENT_BYTES_MAX} bytes, or imports more than {IMPORTS_MAX} interfaces")]
+    TooLarge,
+}
+
+/// A plugin's file, read.
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    /// SHA-256 of the whole file.
+    pub digest: Digest,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The interfaces it imports, such as `wasi:io/poll@0.2.6`, in its own order.
+    pub imports: Vec<String>,
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+impl Artifact {
+    /// Reads a plugin's file.
+    ///
+    /// # Errors
+    /// [`ArtifactError`] when it is no component, or its manifest is missing or wrong.
+    pub fn read(bytes: Vec<u8>) -> Result<Self, ArtifactError> {
+        if bytes.len() > COMPONENT_BYTES_MAX {
+            return Err(ArtifactError::TooLarge);
+        }
+        let (manifest, imports) = sections(&bytes)?;
+        Ok(Self { digest: Digest::of(&bytes), manifest: Manifest::parse(&manifest)?, imports, bytes: bytes.into() })
+    }
+
+    /// What the record says of it once it is installed.
+    #[must_use]
+    pub fn installed(&self) -> event::PluginInstalled {
+        event::PluginInstalled {
+            plugin: self.manifest.name.clone(),
+            version: self.manifest.version.clone(),
+            digest: self.digest.clone(),
+            world: self.manifest.world.word().to_owned(),
+            tools: self.manifest.offers(),
+        }
+    }
+}
+
+/// The manifest's bytes and the names of the imports, both of the outermost component alone: what is nested
+/// in it speaks for itself and not for the plugin.
+fn sections(bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), ArtifactError> {
+    let wrong = |reason: String| ArtifactError::NotAComponent { reason };
+    let (mut depth, mut manifests, mut imports) = (0_usize, Vec::new(), Vec::new());
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(|error| wrong(error.to_string()))? {
+            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
+                return Err(wrong("it is a core module; build it as a component".to_owned()));
+            }
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::CustomSection(section) if depth == 1 && section.name() == SECTION => {
+                manifests.push(section.data().to_vec());
+            }
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    imports.push(import.map_err(|error| wrong(error.to_string()))?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+        if imports.len() > IMPORTS_MAX {
+            return Err(ArtifactError::TooLarge);
+        }
+    }
+    let found = manifests.len();
+    match manifests.pop() {
+        Some(manifest) if found == 1 => Ok((manifest, imports)),
+        _ => Err(ArtifactError::NoManifest { found }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Artifact, ArtifactError};
+    use crate::manifest::SECTION;
+
+    const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+    const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+    const MANIFEST: &str = "name = \"a\"\nversion = \"1\"\nworld = \"chancery:tool@0.1.0\"\ndescription = \"d\"\n\
+                            [[tool]]\nname = \"a.b\"\neffect = \"read\"\n";
+
+    /// One section: its id, its length in LEB128, its content.
+    fn section(id: u8, content: &[u8]) -> Vec<u8> {
+        let mut out = vec![id];
+        let mut rest = content.len();
+        loop {
+            let low = u8::try_from(rest & 0x7f).unwrap();
+            rest >>= 7;
+            out.push(if rest == 0 { low } else { low | 0x80 });
+            if rest == 0 {
+                break;
+            }
+        }
+        out.extend_from_slice(content);
+        out
+    }
+
+    fn custom(name: &str, data: &str) -> Vec<u8> {
+        let mut content = vec![u8::try_from(name.len()).unwrap()];
+        content.extend_from_slice(name.as_bytes());
+        content.extend_from_slice(data.as_bytes());
+        section(0, &content)
+    }
+
+    #[test]
+    fn the_manifest_of_the_outermost_component_counts() {
+        // Section 1 of a component holds a core module.
+        let nested = section(1, &[MODULE, &custom(SECTION, "name = \"liar\"")].concat());
+        let bytes = [COMPONENT, &nested, &custom(SECTION, MANIFEST)].concat();
+        let artifact = Artifact::read(bytes.clone()).unwrap();
+        assert_eq!(artifact.manifest.name, "a");
+        assert_eq!(artifact.digest, event::Digest::of(&bytes));
+        assert_eq!(artifact.installed().tools, ["a.b"]);
+        let nested_alone = [COMPONENT, &nested].concat();
+        assert!(matches!(Artifact::read(nested_alone), Err(ArtifactError::NoManifest { found: 0 })));
+    }
+
+    #[test]
+    fn one_manifest_no_more_and_no_fewer() {
+        let twice = [COMPONENT, &custom(SECTION, MANIFEST), &custom(SECTION, MANIFEST)].concat();
+        assert!(matches!(Artifact::read(twice), Err(ArtifactError::NoManifest { found: 2 })));
+        let error = Artifact::read(COMPONENT.to_vec()).unwrap_err();
+        assert!(error.to_string().contains("chancery:manifest"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_component_is_said_to_be_none() {
+        for bytes in [b"".to_vec(), b"#!/bin/sh".to_vec(), COMPONENT[..5].to_vec(), MODULE.to_vec()] {
+            assert!(matches!(Artifact::read(bytes), Err(ArtifactError::NotAComponent { .. })));
+        }
+        let cut = [COMPONENT, &custom(SECTION, MANIFEST)].concat();
+        assert!(Artifact::read(cut[..cut.len() - 3].to_vec()).is_err());
+    }
+}

@@ -1,0 +1,48 @@
+//! What `wasmtime` makes of the WIT under `wit/`: the traits behind the host's interfaces, once, and one set
+//! of calls for each world.
+
+/// The interfaces of `chancery:host`.
+mod lent {
+    wasmtime::component::bindgen!({
+        path: ["../../wit/types", "../../wit/host"],
+        inline: "
+            package chancery:hands;
+
+            world lent {
+                import chancery:host/log@0.1.0;
+                import chancery:host/settings@0.1.0;
+                import chancery:host/credentials@0.1.0;
+                import chancery:host/deltas@0.1.0;
+            }
+        ",
+    });
+}
+
+pub(crate) use lent::chancery::host::{credentials, deltas, log, settings};
+pub(crate) use lent::chancery::types::types;
+
+/// The world of tools.
+pub(crate) mod tool {
+    wasmtime::component::bindgen!({
+        path: ["../../wit/types", "../../wit/host", "../../wit/tool"],
+        world: "chancery:tool/tool",
+        exports: { default: async },
+        with: {
+            "chancery:types": crate::bindings::lent::chancery::types,
+            "chancery:host": crate::bindings::lent::chancery::host,
+        },
+    });
+}
+
+/// The world of models.
+pub(crate) mod model {
+    wasmtime::component::bindgen!({
+        path: ["../../wit/types", "../../wit/host", "../../wit/model"],
+        world: "chancery:model/model",
+        exports: { default: async },
+        with: {
+            "chancery:types": crate::bindings::lent::chancery::types,
+            "chancery:host": crate::bindings::lent::chancery::host,
+        },
+    });
+}

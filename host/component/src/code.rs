@@ -1,0 +1,229 @@
+//! Compiled code on disk, kept by what it was compiled from.
+//!
+//! A file's name covers the component's digest, wasmtime's version and everything in the engine's
+//! configuration that bears on code; its first 32 bytes are the SHA-256 of the rest. A file that does not
+//! match is compiled anew. Loading machine code means trusting it: the folder must be this user's alone, and
+//! one that others can write in is refused. Nothing here is worth a backup.
+//!
+//! Deliberately absent: a limit on the folder. Code of versions no longer installed stays until it is deleted.
+
+use event::Digest;
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use wasmtime::component::Component;
+
+/// The seal at a file's head: one SHA-256.
+const SEAL_BYTES: usize = 32;
+/// Only the owner may look into the folder or its files.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// Rights that nobody but the owner may have on the folder.
+const OTHERS_MODE: u32 = 0o077;
+
+/// Why code cannot be kept in a folder.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeError {
+    /// The folder cannot be made or looked at.
+    #[error("the folder for compiled code `{folder}` cannot be used: make it writable, or name another")]
+    Folder {
+        /// The folder.
+        folder: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Others may look into or write in the folder: code from it could be anybody's.
+    #[error("the folder for compiled code `{folder}` is open to other users: `chmod 700` it, or delete it")]
+    Open {
+        /// The folder.
+        folder: String,
+    },
+}
+
+/// The folder, and what its files' names depend on beside a component.
+pub(crate) struct Kept {
+    folder: PathBuf,
+    engine: Digest,
+    written: AtomicU64,
+}
+
+impl Kept {
+    /// Uses `folder`, making it if need be.
+    pub(crate) fn open(folder: PathBuf, engine: &wasmtime::Engine) -> Result<Self, CodeError> {
+        let named = folder.display().to_string();
+        match private(&folder) {
+            Ok(true) => Ok(Self { folder, engine: compatibility(engine), written: AtomicU64::new(0) }),
+            Ok(false) => Err(CodeError::Open { folder: named }),
+            Err(source) => Err(CodeError::Folder { folder: named, source }),
+        }
+    }
+
+    /// The component with this digest, if its code is kept here and whole.
+    pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &Digest) -> Option<Component> {
+        let bytes = fs::read(self.path(digest)).ok()?;
+        let code = sealed(&bytes)?;
+        match trusted(engine, code) {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::warn!(digest = digest.short(), "kept code does not load and is compiled anew: {error:#}");
+                None
+            }
+        }
+    }
+
+    /// Keeps the code of `component`. Not being able to is worth a line in the log and costs only time.
+    pub(crate) fn keep(&self, digest: &Digest, component: &Component) {
+        let code = match component.serialize() {
+            Ok(code) => code,
+            Err(error) => {
+                tracing::warn!(digest = digest.short(), "compiled code cannot be kept: {error:#}");
+                return;
+            }
+        };
+        if let Err(error) = self.write(&self.path(digest), &code) {
+            tracing::warn!(digest = digest.short(), "compiled code cannot be kept: {error}");
+        }
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        let name = Digest::of_parts(&[digest.as_str().as_bytes(), self.engine.as_str().as_bytes()]);
+        self.folder.join(format!("{name}.code"))
+    }
+
+    /// Beside, then into place in one move: a reader sees a whole file or none.
+    fn write(&self, path: &Path, code: &[u8]) -> io::Result<()> {
+        let turn = self.written.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{turn}", std::process::id()));
+        let mut file = new_file(&beside)?;
+        let written = file.write_all(&Sha256::digest(code)).and_then(|()| file.write_all(code));
+        let kept = written.and_then(|()| fs::rename(&beside, path));
+        if kept.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        kept
+    }
+}
+
+/// The code in a kept file, if its seal matches.
+fn sealed(bytes: &[u8]) -> Option<&[u8]> {
+    let (seal, code) = bytes.split_at_checked(SEAL_BYTES)?;
+    (seal == Sha256::digest(code).as_slice()).then_some(code)
+}
+
+#[expect(
+    unsafe_code,
+    reason = "machine code is trusted, not checked: only this user can write in the folder, the seal matches, and \
+              wasmtime refuses code of another version or configuration"
+)]
+fn trusted(engine: &wasmtime::Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes are what `Component::serialize` gave to `Kept::keep`, by the three reasons above.
+    unsafe { Component::deserialize(engine, code) }
+}
+
+/// Everything about the engine that compiled code depends on, wasmtime's version included.
+fn compatibility(engine: &wasmtime::Engine) -> Digest {
+    struct Fed(Vec<u8>);
+    impl Hasher for Fed {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut fed = Fed(Vec::new());
+    engine.precompile_compatibility_hash().hash(&mut fed);
+    Digest::of(&fed.0)
+}
+
+/// Makes the folder if it is not there, and says whether it is the owner's alone.
+fn private(folder: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
+    let mode = fs::metadata(folder)?.permissions().mode();
+    Ok(mode & OTHERS_MODE == 0)
+}
+
+fn new_file(path: &Path) -> io::Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeError, Kept, sealed};
+    use event::Digest;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use wasmtime::component::Component;
+
+    /// The smallest component there is: magic, version, layer.
+    const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
+
+    fn engine() -> wasmtime::Engine {
+        wasmtime::Engine::default()
+    }
+
+    fn only_file(folder: &std::path::Path) -> std::path::PathBuf {
+        let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn code_that_was_kept_loads_and_code_that_was_changed_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = engine();
+        let kept = Kept::open(folder.path().join("code"), &engine).unwrap();
+        let digest = Digest::of(EMPTY);
+        assert!(kept.load(&engine, &digest).is_none());
+        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        assert!(kept.load(&engine, &digest).is_some());
+        let file = only_file(&folder.path().join("code"));
+        let mut bytes = fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file, &bytes).unwrap();
+        assert!(kept.load(&engine, &digest).is_none(), "one changed bit");
+        fs::write(&file, bytes.get(..20).unwrap()).unwrap();
+        assert!(kept.load(&engine, &digest).is_none(), "cut within the seal");
+    }
+
+    #[test]
+    fn another_configuration_has_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let (engine, other) = (engine(), wasmtime::Engine::new(wasmtime::Config::new().epoch_interruption(true)).unwrap());
+        let kept = Kept::open(folder.path().join("code"), &engine).unwrap();
+        let digest = Digest::of(EMPTY);
+        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        assert!(Kept::open(folder.path().join("code"), &other).unwrap().load(&other, &digest).is_none());
+    }
+
+    #[test]
+    fn a_folder_open_to_others_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = folder.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(Kept::open(shared, &engine()), Err(CodeError::Open { .. })));
+    }
+
+    #[test]
+    fn a_folder_made_here_and_its_files_are_the_owners_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("deep/code");
+        let engine = engine();
+        let kept = Kept::open(made.clone(), &engine).unwrap();
+        kept.keep(&Digest::of(EMPTY), &Component::from_binary(&engine, EMPTY).unwrap());
+        assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(only_file(&made)).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_seal_covers_all_that_follows() {
+        assert_eq!(sealed(b"short"), None);
+        assert_eq!(sealed(&[0; 40]), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! The one engine of the process: compiler, epoch, pool, and places for guests.
+//!
+//! Code is compiled by Cranelift on a thread that may block, kept on disk by what it was compiled from, and
+//! run with an epoch that one thread moves. Memory comes from a pool that zeroes what it gives again; only
+//! when the pool's addresses cannot be reserved is memory asked of the system call by call.
+//!
+//! Deliberately absent: a second compiler, fuel, threads and shared memory, garbage-collected types, 64-bit
+//! and multiple memories, relaxed SIMD. A guest that needs one of them does not load.
+
+use crate::code::{CodeError, Kept};
+use crate::limits::{Pool, TICK_MS};
+use crate::link::Linkers;
+use event::Digest;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use wasmtime::component::Component;
+use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy};
+
+/// Stack of a guest: deep enough for recursive parsers, and bounded, so that recursion traps.
+const GUEST_STACK_BYTES: usize = 512 * 1024;
+/// Stack of the fibre a guest runs on: the guest's own and that of host functions under it.
+const FIBRE_STACK_BYTES: usize = 2 * 1024 * 1024;
+/// Addresses set aside for one linear memory: all that 32 bits can name, so that no access needs a check.
+const MEMORY_ADDRESSES: u64 = 4 * 1024 * 1024 * 1024;
+/// Bookkeeping of one component and of one module in it: the largest interpreters need a tenth of it.
+const BOOKKEEPING_BYTES: usize = 1024 * 1024;
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// This machine cannot run WebAssembly as configured.
+    #[error("the WebAssembly engine does not start on this machine")]
+    Start(#[source] wasmtime::Error),
+    /// The thread that moves the epoch could not be started; without it no guest can be stopped.
+    #[error("the thread that limits running time does not start")]
+    Ticker(#[source] std::io::Error),
+    /// The folder for compiled code cannot be used.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+}
+
+/// What an engine is made of.
+#[derive(Clone, Debug)]
+pub struct EngineParts {
+    /// Limits, and how many guests run at once.
+    pub pool: Pool,
+    /// Where compiled code is kept; without it everything is compiled at each start.
+    pub code_folder: Option<PathBuf>,
+}
+
+/// The engine. One for the process: code and pool belong to it.
+pub struct Engine {
+    pub(crate) wasmtime: wasmtime::Engine,
+    pub(crate) linkers: Linkers,
+    pub(crate) pool: Pool,
+    pub(crate) places: Arc<Semaphore>,
+    kept: Option<Arc<Kept>>,
+}
+
+impl Engine {
+    /// Starts the engine and its ticker, which ends with the engine.
+    ///
+    /// # Errors
+    /// [`EngineError`]: the machine, the ticker, or the folder for compiled code.
+    pub fn new(parts: EngineParts) -> Result<Arc<Self>, EngineError> {
+        let wasmtime = pooled_or_not(&parts.pool)?;
+        let linkers = Linkers::new(&wasmtime).map_err(EngineError::Start)?;
+        let kept = parts.code_folder.map(|folder| Kept::open(folder, &wasmtime)).transpose()?.map(Arc::new);
+        tick(&wasmtime)?;
+        let places = Arc::new(Semaphore::new(parts.pool.calls as usize));
+        Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, kept }))
+    }
+
+    /// The compiled component: from disk when its code is kept there, compiled and kept otherwise.
+    pub(crate) async fn compile(&self, bytes: Arc<[u8]>, digest: &Digest) -> wasmtime::Result<Component> {
+        let (wasmtime, kept, digest) = (self.wasmtime.clone(), self.kept.clone(), digest.clone());
+        let compiled = tokio::task::spawn_blocking(move || {
+            if let Some(component) = kept.as_ref().and_then(|kept| kept.load(&wasmtime, &digest)) {
+                return Ok(component);
+            }
+            let component = Component::from_binary(&wasmtime, &bytes)?;
+            if let Some(kept) = &kept {
+                kept.keep(&digest, &component);
+            }
+            wasmtime::Result::Ok(component)
+        });
+        compiled.await?
+    }
+}
+
+/// An engine with a pool, or one without when a small machine, or a limit on it, denies so many addresses.
+fn pooled_or_not(pool: &Pool) -> Result<wasmtime::Engine, EngineError> {
+    let mut pooled = config();
+    pooled.allocation_strategy(InstanceAllocationStrategy::Pooling(pooling(pool)));
+    match wasmtime::Engine::new(&pooled) {
+        Ok(engine) => Ok(engine),
+        Err(error) => {
+            tracing::warn!(
+                "memory for guests could not be set aside, so each call asks the system for it, which is slower: {error:#}"
+            );
+            wasmtime::Engine::new(&config()).map_err(EngineError::Start)
+        }
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config
+        .strategy(Strategy::Cranelift)
+        .cranelift_opt_level(OptLevel::Speed)
+        // The same input gives the same bits on every machine.
+        .cranelift_nan_canonicalization(true)
+        .parallel_compilation(true)
+        .epoch_interruption(true)
+        .consume_fuel(false)
+        .max_wasm_stack(GUEST_STACK_BYTES)
+        .async_stack_size(FIBRE_STACK_BYTES)
+        .async_stack_zeroing(true)
+        .memory_init_cow(true)
+        .memory_reservation(MEMORY_ADDRESSES)
+        .shared_memory(false)
+        .wasm_component_model(true)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_relaxed_simd(false);
+    config
+}
+
+/// As many slots as all guests at once can fill, and nothing kept in memory between calls that the next call
+/// would have to be kept from.
+fn pooling(pool: &Pool) -> PoolingAllocationConfig {
+    let times = |each: usize| pool.calls.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX));
+    let most = |of: fn(&crate::Limits) -> usize| pool.larger(of);
+    let per = |of: fn(&crate::Limits) -> usize| u32::try_from(pool.larger(of)).unwrap_or(u32::MAX);
+    let mut slots = PoolingAllocationConfig::new();
+    slots
+        .total_component_instances(pool.calls)
+        .total_core_instances(times(most(|limits| limits.instances)))
+        .total_memories(times(most(|limits| limits.memories)))
+        .total_tables(times(most(|limits| limits.tables)))
+        .total_stacks(pool.calls)
+        .max_core_instances_per_component(per(|limits| limits.instances))
+        .max_memories_per_component(per(|limits| limits.memories))
+        .max_tables_per_component(per(|limits| limits.tables))
+        .max_memories_per_module(1)
+        .max_tables_per_module(per(|limits| limits.tables))
+        .max_memory_size(most(|limits| limits.memory_bytes))
+        .table_elements(most(|limits| limits.table_elements))
+        .max_component_instance_size(BOOKKEEPING_BYTES)
+        .max_core_instance_size(BOOKKEEPING_BYTES)
+        .linear_memory_keep_resident(0)
+        .table_keep_resident(0)
+        .async_stack_keep_resident(0)
+        .decommit_batch_size(1);
+    slots
+}
+
+/// Moves the epoch for as long as the engine lives.
+fn tick(engine: &wasmtime::Engine) -> Result<(), EngineError> {
+    let engine = engine.weak();
+    let body = move || {
+        while let Some(engine) = engine.upgrade() {
+            engine.increment_epoch();
+            drop(engine);
+            std::thread::sleep(Duration::from_millis(TICK_MS));
+        }
+    };
+    std::thread::Builder::new().name("epoch".to_owned()).spawn(body).map_err(EngineError::Ticker)?;
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! The hands: a call that was admitted, run.
+//!
+//! [`Hands`] answers the gate's two questions, what can be called and what comes of a call. A permit is
+//! unpacked here and nowhere else. Whatever a guest does comes back as data: a failure names the limit, and
+//! whether a request left is the host's own account.
+
+use crate::account::Account;
+use crate::catalogue::Plugins;
+use crate::convert;
+use crate::engine::Engine;
+use crate::guest;
+use crate::limits::Limits;
+use crate::log::cut;
+use crate::outgoing::{Clock, Way};
+use crate::plugin::{Loaded, Ready, ReadyTool};
+use crate::state::Lent;
+use egress::Egress;
+use event::{Digest, Route, Timestamp};
+use gate::{
+    Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit, Reach, Reached,
+    Resource, ToolSpec,
+};
+use serde_json::Value;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::time::Instant;
+use vault::Vault;
+
+/// Runs components. One for the host.
+pub struct Hands {
+    engine: Arc<Engine>,
+    plugins: RwLock<Arc<Plugins>>,
+    egress: Arc<Egress>,
+    vault: Arc<Vault>,
+    clock: Clock,
+}
+
+/// What a permit comes to: plain parts, so that what runs does not depend on how it was admitted.
+pub(crate) struct Request {
+    pub(crate) plugin: String,
+    pub(crate) digest: Digest,
+    pub(crate) tool: String,
+    pub(crate) payload: Payload,
+    pub(crate) effect: EffectClass,
+    pub(crate) routes: Vec<Route>,
+    /// The effect's name; empty for a read.
+    pub(crate) key: String,
+    pub(crate) origin: String,
+    pub(crate) at: Timestamp,
+    pub(crate) deltas: Option<Arc<dyn Deltas>>,
+}
+
+impl Hands {
+    /// Hands that run `plugins` on `engine`. `clock` is the host's, for the time of a reading.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, plugins: Plugins, egress: Arc<Egress>, vault: Arc<Vault>, clock: Clock) -> Self {
+        Self { engine, plugins: RwLock::new(Arc::new(plugins)), egress, vault, clock }
+    }
+
+    /// The plugins that can be called now.
+    #[must_use]
+    pub fn plugins(&self) -> Arc<Plugins> {
+        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes another set of plugins. Calls that run keep the set they began with.
+    pub fn replace(&self, plugins: Plugins) {
+        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins);
+    }
+
+    pub(crate) async fn run(&self, request: Request) -> Reached {
+        let account = Account::default();
+        let ran = self.admitted(request, &account).await;
+        let settled = account.settle();
+        let outcome = ran.map_err(|failure| explained(failure, settled.refused));
+        Reached { outcome, request_sent: settled.request_sent, readings: settled.readings }
+    }
+
+    async fn admitted(&self, request: Request, account: &Account) -> Result<Output, Failure> {
+        let plugins = self.plugins();
+        let loaded = plugins.get(&request.plugin).filter(|loaded| *loaded.digest() == request.digest);
+        let loaded = loaded.ok_or_else(|| {
+            let (plugin, digest) = (&request.plugin, request.digest.short());
+            failed(FailureKind::Unavailable, format!("the component {digest} of `{plugin}` that was admitted is not loaded any more"))
+        })?;
+        let limits = loaded.limits(&self.engine);
+        let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
+        let lent = self.lend(&request, loaded, limits, deadline, account);
+        match (&loaded.ready, request.payload) {
+            (Ready::Tool { tools, .. }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
+                self.call_tool(loaded, &request.tool, &input, request.key, lent, deadline).await
+            }
+            (Ready::Model { .. }, Payload::Infer(asked)) => {
+                self.call_model(loaded, &request.tool, asked, lent, deadline).await
+            }
+            _ => Err(failed(FailureKind::Guest, format!("`{}` does not offer `{}`", request.plugin, request.tool))),
+        }
+    }
+
+    fn lend(&self, request: &Request, loaded: &Loaded, limits: &Limits, deadline: Instant, account: &Account) -> Lent {
+        let way = Way {
+            egress: self.egress.clone(),
+            routes: request.routes.clone().into(),
+            effect: request.effect,
+            deadline,
+            clock: self.clock.clone(),
+            account: account.clone(),
+            limits: *limits,
+        };
+        Lent {
+            plugin: request.plugin.as_str().into(),
+            origin: request.origin.clone(),
+            at: request.at,
+            settings: loaded.settings.clone(),
+            way: Some(way),
+            vault: Some(self.vault.clone()),
+            deltas: request.deltas.clone(),
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        loaded: &Loaded,
+        name: &str,
+        input: &Value,
+        key: String,
+        lent: Lent,
+        deadline: Instant,
+    ) -> Result<Output, Failure> {
+        use crate::bindings::tool::exports::chancery::tool::tools::ToolCall;
+        let Ready::Tool { pre, tools } = &loaded.ready else { return Err(not_offered(name)) };
+        let tool = tools.get(name).ok_or_else(|| not_offered(name))?;
+        let limits = loaded.limits(&self.engine);
+        let call = ToolCall { tool: name.to_owned(), input: input.to_string(), key };
+        if call.input.len() > limits.input_bytes {
+            let message = format!("the input of `{name}` is longer than {} bytes", limits.input_bytes);
+            return Err(failed(FailureKind::InvalidInput, message));
+        }
+        let pre = pre.clone();
+        let ran = guest::run(&self.engine, limits, lent, deadline, move |store| {
+            Box::pin(async move {
+                let tool = pre.instantiate_async(&mut *store).await?;
+                tool.chancery_tool_tools().call_call(store, &call).await
+            })
+        });
+        match ran.await.map_err(|ended| ended.failure(name, limits))? {
+            Err(failure) => Err(convert::tool_failure(failure, limits)),
+            Ok(text) => output(tool, &text, limits)
+                .map(Output::Tool)
+                .map_err(|reason| failed(FailureKind::Guest, format!("`{name}` answered outside its schema or limits: {reason}"))),
+        }
+    }
+
+    async fn call_model(
+        &self,
+        loaded: &Loaded,
+        name: &str,
+        asked: InferRequest,
+        lent: Lent,
+        deadline: Instant,
+    ) -> Result<Output, Failure> {
+        let Ready::Model { pre, .. } = &loaded.ready else { return Err(not_offered(name)) };
+        let limits = loaded.limits(&self.engine);
+        let request = convert::request(&loaded.manifest().name, asked);
+        if convert::request_bytes(&request) > limits.input_bytes {
+            let message = format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
+            return Err(failed(FailureKind::TooLong, message));
+        }
+        let pre = pre.clone();
+        let ran = guest::run(&self.engine, limits, lent, deadline, move |store| {
+            Box::pin(async move {
+                let model = pre.instantiate_async(&mut *store).await?;
+                model.chancery_model_inference().call_infer(store, &request).await
+            })
+        });
+        match ran.await.map_err(|ended| ended.failure(name, limits))? {
+            Err(failure) => Err(convert::model_failure(failure, limits)),
+            Ok(response) => convert::response(response, limits)
+                .map(Output::Model)
+                .map_err(|reason| failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))),
+        }
+    }
+}
+
+/// The output, if it is JSON within its limits that fits the tool's schema.
+fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
+    if text.len() > limits.output_bytes {
+        return Err(format!("{} bytes, and {} is the most", text.len(), limits.output_bytes));
+    }
+    let value = convert::json(text)?;
+    tool.output.check(&value)?;
+    Ok(value)
+}
+
+/// A guest is told that it may not, and not why: the way out's own reason goes with the failure, for the model
+/// and the person who read it.
+fn explained(failure: Failure, refused: Option<String>) -> Failure {
+    match refused {
+        Some(reason) if failure.kind == FailureKind::NotAllowed => {
+            let message = format!("{} (the way out says: {})", failure.message, cut(&reason, Limits::for_tools().message_bytes));
+            Failure { message, ..failure }
+        }
+        _ => failure,
+    }
+}
+
+fn not_offered(name: &str) -> Failure {
+    failed(FailureKind::Guest, format!("`{name}` is not offered by the component that was admitted"))
+}
+
+fn failed(kind: FailureKind, message: String) -> Failure {
+    Failure { kind, message, retry_after_ms: None }
+}
+
+#[async_trait::async_trait]
+impl Reach for Hands {
+    async fn reach(&self, permit: Permit) -> Reached {
+        self.run(Request {
+            plugin: permit.plugin().to_owned(),
+            digest: permit.digest().clone(),
+            tool: permit.tool().to_owned(),
+            payload: permit.payload().clone(),
+            effect: permit.effect(),
+            routes: permit.routes().to_vec(),
+            key: permit.effect_id().map(|id| id.as_str().to_owned()).unwrap_or_default(),
+            origin: permit.origin().to_string(),
+            at: permit.at(),
+            deltas: permit.deltas().cloned(),
+        })
+        .await
+    }
+}
+
+/// The plugins that can be called now, asked in their own words.
+impl Catalogue for Hands {
+    fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        self.plugins().tools()
+    }
+
+    fn models(&self) -> Vec<Arc<ModelSpec>> {
+        self.plugins().models()
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
+        self.plugins().tool(name)
+    }
+
+    fn model(&self, name: &str) -> Option<Arc<ModelSpec>> {
+        self.plugins().model(name)
+    }
+
+    fn routes(&self, plugin: &str) -> Vec<Route> {
+        self.plugins().routes(plugin)
+    }
+
+    fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
+        self.plugins().resource(tool, input)
+    }
+
+    fn check_input(&self, tool: &ToolSpec, input: &Value) -> Result<(), String> {
+        self.plugins().check_input(tool, input)
+    }
+}

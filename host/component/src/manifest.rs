@@ -1,0 +1,296 @@
+//! The manifest: what a plugin says about itself and asks for.
+//!
+//! It is one TOML text in the component's custom section `chancery:manifest`, so that it is covered by the
+//! component's digest. It is read strictly: a key nobody knows, a name out of form, a route that could never
+//! be granted is an error that names it. What is asked for here is granted by the operator, or not.
+//!
+//! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
+
+use gate::{EffectClass, Touches};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The custom section a manifest stands in.
+pub const SECTION: &str = "chancery:manifest";
+/// Longest manifest: a hundred tools with routes come to a tenth of it.
+pub const MANIFEST_BYTES_MAX: usize = 64 * 1024;
+/// Longest name of a plugin, tool or model: it stands in log lines, policies and prices.
+pub const NAME_BYTES_MAX: usize = 64;
+/// The origin that stands for any the operator grants.
+pub const ANY_ORIGIN: &str = "*";
+
+/// Which world a component is for: what it exports, and what the host lends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum World {
+    /// It offers tools.
+    #[serde(rename = "chancery:tool@0.1.0")]
+    Tool,
+    /// It offers models.
+    #[serde(rename = "chancery:model@0.1.0")]
+    Model,
+}
+
+impl World {
+    /// One word: `tool` or `model`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Model => "model",
+        }
+    }
+}
+
+impl fmt::Display for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chancery:{}@0.1.0", self.word())
+    }
+}
+
+/// A plugin's manifest, checked.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The plugin, such as `web`.
+    pub name: String,
+    /// Its version, as it states it.
+    pub version: String,
+    /// Its world.
+    pub world: World,
+    /// One line for an operator.
+    pub description: String,
+    /// The tools it offers; none in the world of models.
+    #[serde(default, rename = "tool")]
+    pub tools: Vec<ToolEntry>,
+    /// The models it offers; none in the world of tools.
+    #[serde(default, rename = "model")]
+    pub models: Vec<ModelEntry>,
+    /// The ways out it asks for.
+    #[serde(default, rename = "route")]
+    pub routes: Vec<RouteEntry>,
+}
+
+/// What a manifest says of one tool.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolEntry {
+    /// `family.verb`.
+    pub name: String,
+    /// What it may do outside.
+    pub effect: EffectClass,
+    /// What a call touches; nothing said means the plugin itself.
+    #[serde(default)]
+    touches: Option<Touches>,
+    /// Its key on the price list, when calling it costs money.
+    #[serde(default)]
+    pub price_key: Option<String>,
+}
+
+impl ToolEntry {
+    /// What a call touches.
+    #[must_use]
+    pub fn touches(&self) -> Touches {
+        self.touches.clone().unwrap_or(Touches::Plugin)
+    }
+}
+
+/// What a manifest says of one model.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    /// Its name within the plugin.
+    pub name: String,
+    /// Its key on the price list.
+    pub price_key: String,
+}
+
+/// A way out that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteEntry {
+    /// HTTP methods, upper case.
+    pub methods: Vec<String>,
+    /// An origin, or [`ANY_ORIGIN`].
+    pub origin: String,
+    /// What the path starts with.
+    pub path_prefix: String,
+    /// The credential it wants put into requests there, by reference.
+    #[serde(default)]
+    pub credential: Option<String>,
+}
+
+/// What is wrong with a manifest. Whoever built the plugin mends it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// Not one UTF-8 text within the limit.
+    #[error("the manifest is not UTF-8 text of at most {MANIFEST_BYTES_MAX} bytes")]
+    Text,
+    /// Not the TOML a manifest is: a missing, unknown or ill-typed key.
+    #[error("line {line} of the manifest: {reason}")]
+    Toml {
+        /// The line, from 1.
+        line: usize,
+        /// What the parser says; names the key.
+        reason: String,
+    },
+    /// A name that is out of form or stands there twice.
+    #[error("`{name}` in the manifest is not {wanted}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What would be one.
+        wanted: &'static str,
+    },
+    /// A world without what it is for, or with what another is for.
+    #[error("a plugin of world `{world}` has one [[{world}]] or more, and no other")]
+    Offers {
+        /// The world.
+        world: &'static str,
+    },
+    /// A JSON pointer that is none.
+    #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
+    Pointer {
+        /// The tool.
+        tool: String,
+        /// The text.
+        pointer: String,
+    },
+    /// A route that could never be granted.
+    #[error("the route to `{origin}` cannot be granted: {reason}")]
+    Route {
+        /// Its origin.
+        origin: String,
+        /// Why.
+        reason: String,
+    },
+    /// A route to the host's own machine.
+    #[error("a manifest cannot ask for loopback, and this one asks for `{origin}`: only the operator can open it")]
+    Loopback {
+        /// The origin.
+        origin: String,
+    },
+}
+
+impl Manifest {
+    /// Reads and checks a manifest.
+    ///
+    /// # Errors
+    /// The first thing found wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MANIFEST_BYTES_MAX);
+        let text = text.ok_or(ManifestError::Text)?;
+        let manifest: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
+            ManifestError::Toml { line, reason: error.message().replace('\n', " ") }
+        })?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// The credentials it asks for, by reference.
+    #[must_use]
+    pub fn credentials(&self) -> BTreeSet<&str> {
+        self.routes.iter().filter_map(|route| route.credential.as_deref()).collect()
+    }
+
+    /// What it offers: tools by name, models by full name.
+    #[must_use]
+    pub fn offers(&self) -> Vec<String> {
+        let models = self.models.iter().map(|model| format!("{}/{}", self.name, model.name));
+        self.tools.iter().map(|tool| tool.name.clone()).chain(models).collect()
+    }
+
+    fn check(&self) -> Result<(), ManifestError> {
+        named(&self.name, is_word, "a plugin's name: lower-case letters, digits and hyphens")?;
+        named(&self.version, is_version, "a version such as `0.1.0`")?;
+        let offers = match self.world {
+            World::Tool => !self.tools.is_empty() && self.models.is_empty(),
+            World::Model => !self.models.is_empty() && self.tools.is_empty(),
+        };
+        if !offers {
+            return Err(ManifestError::Offers { world: self.world.word() });
+        }
+        self.tools.iter().try_for_each(check_tool)?;
+        for model in &self.models {
+            named(&model.name, is_model, "a model's name: lower-case letters, digits, hyphens and dots")?;
+        }
+        let offers = self.offers();
+        let twice = offers.iter().enumerate().find(|(n, name)| offers.iter().take(*n).any(|other| other == *name));
+        if let Some((_, name)) = twice {
+            return Err(ManifestError::Name { name: name.clone(), wanted: "named once" });
+        }
+        self.routes.iter().try_for_each(check_route)
+    }
+}
+
+fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
+    named(&tool.name, is_tool, "a tool's name: `family.verb` in lower-case letters, digits and hyphens")?;
+    let pointers = match tool.touches() {
+        Touches::OriginOf(pointer) => vec![pointer],
+        Touches::Destination(pointers) => pointers,
+        Touches::Plugin => return Ok(()),
+    };
+    let wrong = pointers.iter().find(|pointer| !is_pointer(pointer));
+    if pointers.is_empty() || wrong.is_some() {
+        let pointer = wrong.cloned().unwrap_or_default();
+        return Err(ManifestError::Pointer { tool: tool.name.clone(), pointer });
+    }
+    Ok(())
+}
+
+fn check_route(route: &RouteEntry) -> Result<(), ManifestError> {
+    let error = |reason: &str| ManifestError::Route { origin: route.origin.clone(), reason: reason.to_owned() };
+    let method = |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
+    if route.methods.is_empty() || !route.methods.iter().all(method) {
+        return Err(error("`methods` is a list of HTTP methods in upper case"));
+    }
+    if !route.path_prefix.starts_with('/') {
+        return Err(error("`path_prefix` starts with `/`"));
+    }
+    if route.origin == ANY_ORIGIN {
+        return Ok(());
+    }
+    let origin = egress::Origin::parse(&route.origin).map_err(|reason| error(&reason.to_string()))?;
+    if origin.names_loopback() {
+        return Err(ManifestError::Loopback { origin: route.origin.clone() });
+    }
+    // Judged with an empty list: what only an operator's list could allow is not to be asked for.
+    egress::judge_url(&route.origin, &[]).map_err(|reason| error(&reason.to_string()))?;
+    Ok(())
+}
+
+fn named(name: &str, is: fn(&str) -> bool, wanted: &'static str) -> Result<(), ManifestError> {
+    if name.len() <= NAME_BYTES_MAX && is(name) {
+        Ok(())
+    } else {
+        Err(ManifestError::Name { name: name.chars().take(NAME_BYTES_MAX).collect(), wanted })
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(plain)
+}
+
+fn is_tool(text: &str) -> bool {
+    text.split_once('.').is_some_and(|(family, verb)| is_word(family) && is_word(verb))
+}
+
+fn is_model(text: &str) -> bool {
+    !text.is_empty() && text.split('.').all(|part| !part.is_empty() && is_word(&format!("m{part}")))
+}
+
+fn is_version(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+'))
+}
+
+fn is_pointer(text: &str) -> bool {
+    let mut rest = text.split('~').skip(1);
+    text.starts_with('/') && rest.all(|after| after.starts_with(['0', '1']))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! What a manifest may say, and the sentence for each way it may not.
+
+use super::{Manifest, ManifestError, World};
+use gate::{EffectClass, Touches};
+
+const WEB: &str = r#"
+name = "web"
+version = "0.1.0"
+world = "chancery:tool@0.1.0"
+description = "Reads pages."
+[[tool]]
+name = "web.fetch"
+effect = "read"
+touches = { origin_of = "/url" }
+[[tool]]
+name = "web.post"
+effect = "external"
+touches = { destination = ["/channel", "/a~1b"] }
+price_key = "web/post"
+[[tool]]
+name = "web.ping"
+effect = "read"
+[[route]]
+methods = ["GET"]
+origin = "*"
+path_prefix = "/"
+[[route]]
+methods = ["POST"]
+origin = "https://api.example.com"
+path_prefix = "/v1/"
+credential = "web.token"
+"#;
+
+fn error_of(from: &str, to: &str) -> String {
+    let text = WEB.replacen(from, to, 1);
+    assert_ne!(text, WEB, "`{from}` is in the manifest");
+    Manifest::parse(text.as_bytes()).map(|_| String::new()).map_err(|error| error.to_string()).unwrap_err()
+}
+
+#[test]
+fn a_manifest_says_what_is_offered_and_asked_for() {
+    let manifest = Manifest::parse(WEB.as_bytes()).unwrap();
+    assert_eq!((manifest.name.as_str(), manifest.world), ("web", World::Tool));
+    assert_eq!(manifest.offers(), ["web.fetch", "web.post", "web.ping"]);
+    assert_eq!(manifest.credentials().into_iter().collect::<Vec<_>>(), ["web.token"]);
+    let touches: Vec<Touches> = manifest.tools.iter().map(super::ToolEntry::touches).collect();
+    let pointers = vec!["/channel".to_owned(), "/a~1b".to_owned()];
+    assert_eq!(touches, [Touches::OriginOf("/url".to_owned()), Touches::Destination(pointers), Touches::Plugin]);
+    assert_eq!(manifest.tools.first().unwrap().effect, EffectClass::Read);
+}
+
+#[test]
+fn a_key_nobody_knows_is_named_with_its_line() {
+    assert!(error_of("description", "summary").starts_with("line 5 of the manifest: unknown field `summary`"));
+    let error = error_of("price_key", "price");
+    assert!(error.starts_with("line 14 of the manifest: unknown field `price`"), "{error}");
+    let error = error_of("credential =", "token =");
+    assert!(error.contains("unknown field `token`"), "{error}");
+}
+
+#[test]
+fn what_is_missing_or_ill_typed_is_named() {
+    assert!(error_of("version = \"0.1.0\"", "").contains("missing field `version`"));
+    assert!(error_of("chancery:tool@0.1.0", "acme:tool@9.9.9").contains("unknown variant `acme:tool@9.9.9`"));
+    assert!(error_of("effect = \"read\"", "effect = \"harmless\"").contains("unknown variant `harmless`"));
+    assert!(error_of("origin_of", "origin_at").contains("origin_at"));
+    assert_eq!(Manifest::parse(b"\xff"), Err(ManifestError::Text));
+}
+
+#[test]
+fn names_are_in_form_and_stand_once() {
+    for (from, to) in [
+        ("\"web\"", "\"Web\""),
+        ("\"web\"", "\"\""),
+        ("web.fetch", "fetch"),
+        ("web.fetch", "web.fetch.all"),
+        ("web.fetch", "web.<@U1>"),
+        ("0.1.0\"\nworld", "latest\"\nworld"),
+    ] {
+        assert!(error_of(from, to).contains("in the manifest is not"), "{to}");
+    }
+    assert!(error_of("web.ping", "web.fetch").contains("`web.fetch` in the manifest is not named once"));
+}
+
+#[test]
+fn a_plugin_offers_what_its_world_is_for_and_nothing_else() {
+    let error = error_of("chancery:tool@0.1.0", "chancery:model@0.1.0");
+    assert_eq!(error, "a plugin of world `model` has one [[model]] or more, and no other");
+    let with_model = format!("{WEB}[[model]]\nname = \"story\"\nprice_key = \"web/story\"\n");
+    assert_eq!(Manifest::parse(with_model.as_bytes()), Err(ManifestError::Offers { world: "tool" }));
+}
+
+#[test]
+fn a_pointer_that_is_none_is_refused() {
+    assert_eq!(error_of("\"/url\"", "\"url\""), "`url` of tool `web.fetch` is not a JSON pointer such as `/url`");
+    assert!(error_of("/a~1b", "/a~2b").contains("`/a~2b`"));
+    assert!(error_of("[\"/channel\", \"/a~1b\"]", "[]").contains("web.post"));
+}
+
+#[test]
+fn a_manifest_cannot_ask_for_loopback() {
+    for origin in ["http://127.0.0.1:8080", "http://localhost:80", "https://localhost", "http://[::1]:1"] {
+        let error = error_of("https://api.example.com", origin);
+        assert!(error.starts_with("a manifest cannot ask for loopback"), "{error}");
+    }
+}
+
+#[test]
+fn a_route_that_could_never_be_granted_is_refused() {
+    for origin in ["http://api.example.com", "https://10.0.0.1", "https://api.example.com/v1", "https://*.example.com", "api"] {
+        let error = error_of("https://api.example.com", origin);
+        assert!(error.contains("cannot be granted"), "{error}");
+    }
+    assert!(error_of("[\"GET\"]", "[\"get\"]").contains("upper case"));
+    assert!(error_of("[\"GET\"]", "[]").contains("upper case"));
+    assert!(error_of("\"/v1/\"", "\"v1\"").contains("starts with `/`"));
+}

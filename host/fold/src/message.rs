@@ -1,0 +1,95 @@
+//! Messages: one row for each thing said, however often it was delivered; one for each topic.
+
+use crate::projection::{Projection, Row, decode};
+use event::{Class, Event, EventId, Fact, GlobalPosition, Place, Topic};
+use serde::{Deserialize, Serialize};
+
+/// The newest messages a topic's row keeps: enough for a context, few enough for a row.
+pub const TOPIC_MESSAGES_MAX: usize = 100;
+
+/// One message, by (team, channel, ts).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageRow {
+    /// Its `message.received`.
+    pub event: EventId,
+    /// Whether any delivery of it names the office.
+    pub mentions_office: bool,
+}
+
+/// The rows under [`Place::key`]: what deduplicates deliveries. Holds [`MessageRow`]s.
+pub struct Messages;
+
+impl Projection for Messages {
+    fn name(&self) -> &'static str {
+        "message"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        match &event.fact {
+            Fact::MessageReceived(body) => vec![body.place.key()],
+            Fact::MessageMerged(body) => vec![body.place.key()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let mut message = decode::<MessageRow>(row.as_ref());
+        match &event.fact {
+            Fact::MessageReceived(body) => {
+                message = Some(MessageRow { event: event.id.clone(), mentions_office: body.mentions_office });
+            }
+            Fact::MessageMerged(body) => {
+                if let Some(message) = &mut message {
+                    message.mentions_office |= body.mentions_office;
+                }
+            }
+            _ => {}
+        }
+        message.map(|message| Row::of(&message, None))
+    }
+}
+
+/// What was said about one topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicRow {
+    /// Where it began.
+    pub place: Place,
+    /// Where its newest messages stand in the record, oldest first, at most [`TOPIC_MESSAGES_MAX`].
+    pub messages: Vec<GlobalPosition>,
+}
+
+/// The rows under a [`Topic`]. Holds [`TopicRow`]s.
+pub struct Topics;
+
+fn topic_of(event: &Event) -> Option<(Topic, &Place)> {
+    match &event.fact {
+        Fact::MessageReceived(body) => body.place.topic().map(|topic| (topic, &body.place)),
+        _ => None,
+    }
+}
+
+impl Projection for Topics {
+    fn name(&self) -> &'static str {
+        "topic"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        topic_of(event).map(|(topic, _)| topic.as_str().to_owned()).into_iter().collect()
+    }
+
+    fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let (_, place) = topic_of(event)?;
+        let mut topic: TopicRow =
+            decode(row.as_ref()).unwrap_or_else(|| TopicRow { place: place.clone(), messages: Vec::new() });
+        topic.messages.push(event.global_position);
+        let surplus = topic.messages.len().saturating_sub(TOPIC_MESSAGES_MAX);
+        topic.messages.drain(..surplus);
+        Some(Row::of(&topic, None))
+    }
+}
+
+/// Whether a message of this class may enter the context of a turn.
+#[must_use]
+pub fn is_context(class: Class) -> bool {
+    !matches!(class, Class::Ignored)
+}

@@ -1,0 +1,103 @@
+//! Signal: one row for each seat and topic, folded once from each event that reaches the seat.
+//!
+//! `n` is what *others* added since the seat last looked; opening a turn is looking. Source of the figures:
+//! mechanisms, section 3.
+
+use crate::projection::{Projection, Row, decode};
+use event::{Event, EventId, Fact, SeatId, Timestamp, Topic};
+use serde::{Deserialize, Serialize};
+
+/// Weight of an event that addresses a seat by a mention.
+pub const WEIGHT_MENTION: u32 = 10;
+/// The sample references a row keeps.
+pub const SAMPLES_MAX: usize = 5;
+
+/// What reached one seat about one topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalRow {
+    /// The seat.
+    pub seat: SeatId,
+    /// The topic.
+    pub topic: Topic,
+    /// What others added since the seat last looked.
+    pub count: u32,
+    /// Weight of the heaviest kind among them.
+    pub weight: u32,
+    /// When the first of them came.
+    pub first_at: Timestamp,
+    /// When the last of them came.
+    pub last_at: Timestamp,
+    /// Up to [`SAMPLES_MAX`] of them, oldest first.
+    pub samples: Vec<EventId>,
+    /// The newest that asks: it names the turn that would answer it.
+    pub asked_by: EventId,
+}
+
+/// The rows under `seat|topic`, ranked by weight while something waits. Holds [`SignalRow`]s.
+pub struct Signals;
+
+/// Key of the row of a seat and topic.
+#[must_use]
+pub fn key(seat: &SeatId, topic: &Topic) -> String {
+    format!("{seat}|{topic}")
+}
+
+fn reach(fact: &Fact) -> Option<(&SeatId, &Topic)> {
+    match fact {
+        Fact::DeliveryClassified(body) => body.asks.as_ref().zip(body.topic.as_ref()),
+        Fact::TurnOpened(body) => Some((&body.seat, &body.topic)),
+        _ => None,
+    }
+}
+
+impl Projection for Signals {
+    fn name(&self) -> &'static str {
+        "signal"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        reach(&event.fact).map(|(seat, topic)| key(seat, topic)).into_iter().collect()
+    }
+
+    fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let (seat, topic) = reach(&event.fact)?;
+        let before = decode::<SignalRow>(row.as_ref());
+        let after = match &event.fact {
+            Fact::DeliveryClassified(body) => {
+                let asked_by = body.message.clone().unwrap_or_else(|| body.delivery.clone());
+                added(before, seat, topic, asked_by, event.at)
+            }
+            _ => looked(before?),
+        };
+        let rank = (after.count > 0).then_some(i64::from(after.weight));
+        Some(Row::of(&after, rank))
+    }
+}
+
+fn added(before: Option<SignalRow>, seat: &SeatId, topic: &Topic, asked_by: EventId, at: Timestamp) -> SignalRow {
+    let mut row = before.filter(|row| row.count > 0).unwrap_or_else(|| SignalRow {
+        seat: seat.clone(),
+        topic: topic.clone(),
+        count: 0,
+        weight: 0,
+        first_at: at,
+        last_at: at,
+        samples: Vec::new(),
+        asked_by: asked_by.clone(),
+    });
+    row.count = row.count.saturating_add(1);
+    row.weight = row.weight.max(WEIGHT_MENTION);
+    row.last_at = at;
+    if row.samples.len() < SAMPLES_MAX {
+        row.samples.push(asked_by.clone());
+    }
+    row.asked_by = asked_by;
+    row
+}
+
+fn looked(mut row: SignalRow) -> SignalRow {
+    row.count = 0;
+    row.weight = 0;
+    row.samples.clear();
+    row
+}

@@ -1,0 +1,109 @@
+//! Turns: which stand open, and, from a turn's own events, what a replay returns and where it goes on.
+
+use crate::projection::{Projection, Row, decode};
+use event::{Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One turn, shortly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRow {
+    /// The turn.
+    pub turn: TurnId,
+    /// Whose.
+    pub seat: SeatId,
+    /// About what.
+    pub topic: Topic,
+    /// When it began.
+    pub opened_at: Timestamp,
+    /// How it ended, when it has.
+    pub ending: Option<TurnEnding>,
+}
+
+/// The rows under a turn's id, ranked by when they began while they stand open. Holds [`TurnRow`]s.
+pub struct Turns;
+
+impl Projection for Turns {
+    fn name(&self) -> &'static str {
+        "turn"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        match &event.fact {
+            Fact::TurnOpened(body) => vec![body.turn.as_str().to_owned()],
+            Fact::TurnEnded(body) => vec![body.turn.as_str().to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let row = match &event.fact {
+            Fact::TurnOpened(body) => TurnRow {
+                turn: body.turn.clone(),
+                seat: body.seat.clone(),
+                topic: body.topic.clone(),
+                opened_at: event.at,
+                ending: None,
+            },
+            Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..decode(row.as_ref())? },
+            _ => return row,
+        };
+        let rank = row.ending.is_none().then_some(row.opened_at.0);
+        Some(Row::of(&row, rank))
+    }
+}
+
+/// What one step has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepState {
+    /// The newest try.
+    pub started: StepStarted,
+    /// Its end, when it has one.
+    pub ended: Option<StepEnded>,
+}
+
+/// A turn as its own events tell it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnState {
+    /// How it began.
+    pub opened: Option<TurnOpened>,
+    /// Its steps by number.
+    pub steps: BTreeMap<u32, StepState>,
+    /// How it ended, when it has.
+    pub ended: Option<TurnEnded>,
+}
+
+impl TurnState {
+    /// Folds a turn's stream.
+    #[must_use]
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut state = Self::default();
+        for event in events {
+            state.evolve(&event.fact);
+        }
+        state
+    }
+
+    /// The state after one more fact.
+    pub fn evolve(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TurnOpened(body) => self.opened = Some(body.clone()),
+            Fact::StepStarted(body) => {
+                self.steps.insert(body.step, StepState { started: body.clone(), ended: None });
+            }
+            Fact::StepEnded(body) => {
+                if let Some(step) = self.steps.get_mut(&body.step) {
+                    step.ended = Some(body.clone());
+                }
+            }
+            Fact::TurnEnded(body) => self.ended = Some(body.clone()),
+            _ => {}
+        }
+    }
+
+    /// The try that comes next for `step`: one after the newest, 1 when there was none.
+    #[must_use]
+    pub fn next_attempt(&self, step: u32) -> u32 {
+        self.steps.get(&step).map_or(1, |s| s.started.attempt.saturating_add(1))
+    }
+}

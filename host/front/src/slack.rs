@@ -1,0 +1,5 @@
+//! Slack's side of the front: is it Slack's, what is it, and what of it may be kept.
+
+pub mod keep;
+pub mod parse;
+pub mod verify;

@@ -1,0 +1,111 @@
+//! The sealed proof that one call was admitted. Made here alone, spent by value on [`crate::Reach::reach`].
+
+use crate::call::{Call, Payload};
+use crate::catalogue::{EffectClass, Resource};
+use crate::reach::Deltas;
+use event::{Digest, EffectId, NanoUsd, Origin, Route, Timestamp};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the pure half settled about a call: read by the acting half, never made outside this crate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admission {
+    pub(crate) plugin: String,
+    pub(crate) digest: Digest,
+    pub(crate) resource: Resource,
+    pub(crate) effect: EffectClass,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) hold: Option<Price>,
+    pub(crate) policy_set: Digest,
+    pub(crate) policies: Vec<String>,
+}
+
+/// What must be held before the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Price {
+    pub(crate) key: String,
+    pub(crate) amount: NanoUsd,
+}
+
+/// The right to make one call, once. Its fields are private to the gate: there is no other way to get one.
+pub struct Permit {
+    pub(crate) call: Call,
+    pub(crate) admission: Admission,
+    pub(crate) effect_id: Option<EffectId>,
+    pub(crate) at: Timestamp,
+    pub(crate) deltas: Option<Arc<dyn Deltas>>,
+}
+
+impl Permit {
+    /// Where the call comes from.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.call.origin
+    }
+
+    /// The tool or model.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.call.tool
+    }
+
+    /// The plugin whose component runs.
+    #[must_use]
+    pub fn plugin(&self) -> &str {
+        &self.admission.plugin
+    }
+
+    /// Digest of the component that was admitted; another must not run.
+    #[must_use]
+    pub fn digest(&self) -> &Digest {
+        &self.admission.digest
+    }
+
+    /// What is passed.
+    #[must_use]
+    pub fn payload(&self) -> &Payload {
+        &self.call.payload
+    }
+
+    /// What the call may do outside.
+    #[must_use]
+    pub fn effect(&self) -> EffectClass {
+        self.admission.effect
+    }
+
+    /// What the call touches.
+    #[must_use]
+    pub fn resource(&self) -> &Resource {
+        &self.admission.resource
+    }
+
+    /// The ways out it may use.
+    #[must_use]
+    pub fn routes(&self) -> &[Route] {
+        &self.admission.routes
+    }
+
+    /// The effect's name, the same for every try of the same deed; nothing for a read.
+    #[must_use]
+    pub fn effect_id(&self) -> Option<&EffectId> {
+        self.effect_id.as_ref()
+    }
+
+    /// The call's recorded time: the only clock a guest sees.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Where text goes as a model writes it.
+    #[must_use]
+    pub fn deltas(&self) -> Option<&Arc<dyn Deltas>> {
+        self.deltas.as_ref()
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("origin", &self.call.origin).field("tool", &self.call.tool).finish_non_exhaustive()
+    }
+}

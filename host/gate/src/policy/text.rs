@@ -1,0 +1,211 @@
+//! Reading policy files: every policy named by its `@id`, every fault by file, line and column.
+//!
+//! Always holds: what comes out is parsed, named once, and strictly valid for the schema, warnings included:
+//! Cedar warns of a policy that can never apply, and a forbid that can never apply forbids nothing.
+//! Deliberately absent: templates. A policy says what it means where it stands.
+
+use cedar_policy::{Effect, Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator};
+use event::{Digest, PolicyText};
+use miette::Diagnostic;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Longest `@id`: it stands on every decision and in every reason.
+pub const POLICY_ID_BYTES_MAX: usize = 80;
+
+/// How many entities deep a policy may look. At 1 it reads the attributes of principal, action and resource and
+/// of nothing else, all of which are in every store: what is further away might not be.
+const DEREFERENCE_LEVEL_MAX: u32 = 1;
+
+/// One fault in the policies, at its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// File name, such as `seat.cedar`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong there and, where known, what to write instead.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
+    }
+}
+
+/// One policy as people see it in lists and reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Its `@id`.
+    pub id: String,
+    /// The file it stands in.
+    pub file: String,
+    /// Whether it forbids; else it permits.
+    pub forbids: bool,
+    /// Its `@reason`, which says in a sentence what it permits or why it forbids.
+    pub reason: Option<String>,
+}
+
+/// The digest of a set: over the names and texts of its files, in order of name, and nothing else.
+#[must_use]
+pub fn digest(texts: &[PolicyText]) -> Digest {
+    let mut sorted: Vec<&PolicyText> = texts.iter().collect();
+    sorted.sort_by(|a, b| (&a.name, &a.text).cmp(&(&b.name, &b.text)));
+    let parts: Vec<&[u8]> = sorted.iter().flat_map(|file| [file.name.as_bytes(), file.text.as_bytes()]).collect();
+    Digest::of_parts(&parts)
+}
+
+/// A policy with its name and where it stands.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) outline: Outline,
+    pub(super) policy: Policy,
+    place: Place,
+}
+
+/// A byte of a file.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    file: usize,
+    offset: usize,
+}
+
+/// Reads and checks all of `texts`.
+///
+/// # Errors
+/// Every fault found, in order of file and place. Faults of reading hide those of checking.
+pub(super) fn read(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, Vec<Problem>> {
+    let mut faults = Faults { texts, found: Vec::new() };
+    let mut all: Vec<Read> = Vec::new();
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    for (file, text) in texts.iter().enumerate() {
+        if !names.insert(&text.name) {
+            faults.add(Place { file, offset: 0 }, "another file of the set has this name");
+            continue;
+        }
+        for read in read_file(file, text, &mut faults) {
+            match places.get(&read.outline.id) {
+                Some(first) => faults.add(read.place, format!("`@id` was taken at {}", faults.at(*first))),
+                None => {
+                    places.insert(read.outline.id.clone(), read.place);
+                    all.push(read);
+                }
+            }
+        }
+    }
+    if faults.found.is_empty() {
+        check(&all, schema, &mut faults);
+    }
+    faults.found.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    if faults.found.is_empty() { Ok(all) } else { Err(faults.found) }
+}
+
+fn read_file(file: usize, text: &PolicyText, faults: &mut Faults<'_>) -> Vec<Read> {
+    let set: PolicySet = match text.text.parse() {
+        Ok(set) => set,
+        Err(errors) => {
+            let errors: cedar_policy::ParseErrors = errors;
+            errors.iter().for_each(|error| faults.report(Place { file, offset: 0 }, error));
+            return Vec::new();
+        }
+    };
+    let place = |source: &str| Place { file, offset: text.text.find(source).unwrap_or(0) };
+    for template in set.templates() {
+        let message = "templates are not supported; write the principal and resource out";
+        faults.add(place(&template.to_cedar()), message);
+    }
+    let mut read = Vec::new();
+    for policy in set.policies() {
+        let place = place(&policy.to_cedar().unwrap_or_default());
+        match named(policy, &text.name) {
+            Ok((outline, policy)) => read.push(Read { outline, policy, place }),
+            Err(message) => faults.add(place, message),
+        }
+    }
+    read
+}
+
+fn named(policy: &Policy, file: &str) -> Result<(Outline, Policy), String> {
+    let id = policy.annotation("id").ok_or("a policy needs an annotation `@id(\"…\")` that names it")?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if id.is_empty() || id.len() > POLICY_ID_BYTES_MAX || !id.bytes().all(plain) {
+        return Err(format!(
+            "`@id` must be letters, digits, `-`, `_` and `.`, at most {POLICY_ID_BYTES_MAX} of them"
+        ));
+    }
+    let outline = Outline {
+        id: id.to_owned(),
+        file: file.to_owned(),
+        forbids: policy.effect() == Effect::Forbid,
+        reason: policy.annotation("reason").filter(|reason| !reason.is_empty()).map(str::to_owned),
+    };
+    Ok((outline, policy.new_id(PolicyId::new(id))))
+}
+
+/// Strict validation against the schema. Cedar's warnings count as faults.
+fn check(all: &[Read], schema: &Schema, faults: &mut Faults<'_>) {
+    let place = |id: &PolicyId| {
+        let id: &str = id.as_ref();
+        all.iter().find(|read| read.outline.id == id).map_or(Place { file: 0, offset: 0 }, |read| read.place)
+    };
+    let set = match PolicySet::from_policies(all.iter().map(|read| read.policy.clone())) {
+        Ok(set) => set,
+        Err(error) => return faults.report(Place { file: 0, offset: 0 }, &error),
+    };
+    let validator = Validator::new(schema.clone());
+    let result = validator.validate_with_level(&set, ValidationMode::Strict, DEREFERENCE_LEVEL_MAX);
+    for error in result.validation_errors() {
+        let at = place(error.policy_id());
+        match error {
+            ValidationError::UnrecognizedActionId(error) => {
+                faults.report_with(at, error, "; an action is a tool that a loaded plugin offers, or `infer`");
+            }
+            other => faults.report(at, other),
+        }
+    }
+    for warning in result.validation_warnings() {
+        faults.report(place(warning.policy_id()), warning);
+    }
+}
+
+/// Collects faults, and turns bytes into lines and columns.
+struct Faults<'a> {
+    texts: &'a [PolicyText],
+    found: Vec<Problem>,
+}
+
+impl Faults<'_> {
+    fn add(&mut self, place: Place, message: impl Into<String>) {
+        let mut problem = self.at(place);
+        problem.message = message.into();
+        self.found.push(problem);
+    }
+
+    /// What Cedar says, at the place Cedar names, or at `fallback` when it names none.
+    fn report(&mut self, fallback: Place, said: &dyn Diagnostic) {
+        self.report_with(fallback, said, "");
+    }
+
+    fn report_with(&mut self, fallback: Place, said: &dyn Diagnostic, more: &str) {
+        let offset = said.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
+        let help = said.help().map(|help| format!(" ({help})")).unwrap_or_default();
+        let message = format!("{said}{help}{more}").replace('\n', " ");
+        self.add(Place { file: fallback.file, offset: offset.unwrap_or(fallback.offset) }, message);
+    }
+
+    fn at(&self, place: Place) -> Problem {
+        let file = self.texts.get(place.file);
+        let before = file.and_then(|file| file.text.get(..place.offset)).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Problem {
+            file: file.map(|file| file.name.clone()).unwrap_or_default(),
+            line: before.matches('\n').count() + 1,
+            column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
+            message: String::new(),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! How the gate writes down a call: every fact of one deed, on one stream, under names derived from the
+//! origin, so that writing it again is the same event.
+
+use crate::call::Call;
+use crate::pass::HoldEnd;
+use crate::permit::Admission;
+use crate::reach::{Output, Reading};
+use crate::verdict::{Denial, Refusal};
+use event::{
+    Account, Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
+    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
+    HoldTaken, Label, NanoUsd, Origin, PrincipalId, Proposed, ReceiptId, ReceiptRecorded, StreamName,
+};
+use fold::purse::{HoldRow, HoldState};
+use serde_json::Value;
+
+/// Whose call it is: what each of its facts has in common.
+#[derive(Clone)]
+pub(crate) struct Story {
+    origin: Origin,
+    tool: String,
+    content: Digest,
+    actor: Actor,
+    cause: EventId,
+    label: Label,
+}
+
+impl Story {
+    pub(crate) fn of(call: &Call) -> Self {
+        let actor = Actor { principal: PrincipalId::gate(), seat: Some(call.seat.clone()) };
+        Self {
+            origin: call.origin.clone(),
+            tool: call.tool.clone(),
+            content: call.content(),
+            actor,
+            cause: call.cause.clone(),
+            label: call.label.clone(),
+        }
+    }
+
+    /// The stream that one deed's story stands on.
+    pub(crate) fn stream(origin: &Origin) -> StreamName {
+        StreamName::new("call", origin.deed())
+    }
+
+    fn id(&self, what: &str) -> EventId {
+        EventId::derived(&[&self.origin.to_string(), what])
+    }
+
+    fn say(&self, what: &str, label: Label, fact: impl Into<Fact>) -> Proposed {
+        Proposed {
+            id: self.id(what),
+            actor: self.actor.clone(),
+            cause: Some(self.cause.clone()),
+            label,
+            fact: fact.into(),
+        }
+    }
+
+    pub(crate) fn admitted(&self, admission: &Admission) -> Proposed {
+        let fact = CallAdmitted {
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            resource: admission.resource.text().to_owned(),
+            content: self.content.clone(),
+            component: admission.digest.clone(),
+            policies: admission.policies.clone(),
+            policy_set: admission.policy_set.clone(),
+        };
+        self.say("admitted", self.label.clone(), fact)
+    }
+
+    pub(crate) fn denied(&self, denial: &Denial) -> [Proposed; 1] {
+        let fact = CallDenied {
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            resource: denial.resource.clone(),
+            content: self.content.clone(),
+            by: denial.by,
+            policies: denial.policies.clone(),
+            policy_set: denial.policy_set.clone(),
+            reason: denial.reason.clone(),
+        };
+        [self.say("denied", self.label.clone(), fact)]
+    }
+
+    pub(crate) fn refused(&self, refusal: &Refusal) -> [Proposed; 1] {
+        let fact = CallRefused {
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            subject: refusal.subject.clone(),
+            reason: refusal.reason.clone(),
+            lifts_at: refusal.lifts_at,
+        };
+        [self.say("refused", Label::host(), fact)]
+    }
+
+    pub(crate) fn hold_taken(&self, hold: &HoldId, key: &str, amount: NanoUsd, accounts: &[Account]) -> Proposed {
+        let fact = HoldTaken {
+            hold: hold.clone(),
+            origin: self.origin.clone(),
+            price_key: key.to_owned(),
+            amount,
+            accounts: accounts.to_vec(),
+        };
+        self.say("hold.taken", Label::host(), fact)
+    }
+
+    pub(crate) fn hold_started(&self, hold: &HoldId) -> [Proposed; 1] {
+        [self.say("hold.started", Label::host(), HoldStarted { hold: hold.clone() })]
+    }
+
+    pub(crate) fn hold_ended(&self, end: HoldEnd) -> Proposed {
+        let fact: Fact = match end {
+            HoldEnd::Settled { hold, held, accounts, charged, usage } => {
+                HoldSettled { hold, held, accounts, charged, usage }.into()
+            }
+            HoldEnd::Released { hold, held, accounts, reason } => {
+                HoldReleased { hold, held, accounts, reason }.into()
+            }
+            HoldEnd::Unknown { hold, held, accounts, reason } => {
+                HoldLeftUnknown { hold, held, accounts, reason }.into()
+            }
+        };
+        self.say("hold.ended", Label::host(), fact)
+    }
+
+    /// The end of a hold that an earlier try left open; nothing when it has one.
+    pub(crate) fn hold_abandoned(&self, hold: &HoldId, row: &HoldRow) -> Option<Proposed> {
+        let (hold, held, accounts) = (hold.clone(), row.held, row.accounts.clone());
+        let fact: Fact = match row.state {
+            HoldState::Taken => {
+                let reason = "the try it was for ended before a paid call began".to_owned();
+                HoldReleased { hold: hold.clone(), held, accounts, reason }.into()
+            }
+            HoldState::Started => {
+                let reason = "the try it was for ended while a paid call was under way".to_owned();
+                HoldLeftUnknown { hold: hold.clone(), held, accounts, reason }.into()
+            }
+            HoldState::Settled | HoldState::Released | HoldState::Unknown => return None,
+        };
+        Some(self.say(&format!("{hold}.abandoned"), Label::host(), fact))
+    }
+
+    pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call) -> Proposed {
+        let fact = EffectIntended {
+            effect: effect.clone(),
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            input: call.input(),
+            content: self.content.clone(),
+        };
+        self.say("effect.intended", self.label.clone(), fact)
+    }
+
+    pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output) -> Proposed {
+        let reference = match output {
+            Output::Tool(value) => value.clone(),
+            Output::Model(_) => Value::Null,
+        };
+        self.say("effect.ended", self.label.clone(), EffectSent { effect: effect.clone(), reference })
+    }
+
+    pub(crate) fn effect_failed(&self, effect: &EffectId, reason: &str) -> Proposed {
+        let fact = EffectFailed { effect: effect.clone(), reason: reason.to_owned() };
+        self.say("effect.ended", self.label.clone(), fact)
+    }
+
+    pub(crate) fn effect_unknown(&self, effect: &EffectId, reason: &str) -> Proposed {
+        let fact = EffectLeftUnknown { effect: effect.clone(), reason: reason.to_owned() };
+        self.say("effect.ended", self.label.clone(), fact)
+    }
+
+    pub(crate) fn receipt_id(&self, ordinal: usize) -> ReceiptId {
+        ReceiptId::derived(&[&self.origin.to_string(), &ordinal.to_string()])
+    }
+
+    pub(crate) fn receipts(&self, readings: &[Reading]) -> Vec<Proposed> {
+        readings.iter().enumerate().map(|(ordinal, reading)| self.receipt(ordinal, reading)).collect()
+    }
+
+    fn receipt(&self, ordinal: usize, reading: &Reading) -> Proposed {
+        let fact = ReceiptRecorded {
+            receipt: self.receipt_id(ordinal),
+            origin: self.origin.clone(),
+            method: reading.method.clone(),
+            address: reading.address.clone(),
+            status: reading.status,
+            sha256: reading.sha256.clone(),
+            bytes: reading.bytes,
+            read_at: reading.read_at,
+            untrusted: true,
+        };
+        let label = Label { integrity: event::Integrity::Untrusted, ..self.label.clone() };
+        self.say(&format!("receipt/{ordinal}"), label, fact)
+    }
+}

@@ -1,0 +1,135 @@
+//! What a caller appends, and the part of the work that needs no state: checks, digests and canonical text.
+//!
+//! This part runs on the caller's side, so that the one writer only places and links what is ready.
+
+use crate::Error;
+use crate::lease::Fence;
+use event::{
+    Actor, Digest, EventId, Expected, Fact, Label, Proposed, StreamName, canonical, inexact,
+};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The most events of one call: enough for any turn's wishes, few enough that no caller delays a commit much.
+pub const APPEND_EVENTS_MAX: usize = 1_000;
+/// The largest body: eight times the largest delivery the front lets in. What is larger is kept elsewhere.
+pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The largest body that stands beside its event; above it the event's row holds a digest (mechanisms, section 1).
+pub const INLINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Events for one stream.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The stream.
+    pub stream: StreamName,
+    /// Where the stream must stand. Of several appends of one call to the same stream, each stands on the one before.
+    pub expected: Expected,
+    /// The events, in order. With none, the append only insists on `expected` and `fence`.
+    pub events: Vec<Proposed>,
+    /// The lease under which the caller acts.
+    pub fence: Option<Fence>,
+}
+
+impl Append {
+    /// Events for one stream, under no lease.
+    #[must_use]
+    pub fn new(stream: StreamName, expected: Expected, events: Vec<Proposed>) -> Self {
+        Self { stream, expected, events, fence: None }
+    }
+
+    /// The same, only as long as `fence` holds.
+    #[must_use]
+    pub fn fenced(self, fence: Fence) -> Self {
+        Self { fence: Some(fence), ..self }
+    }
+}
+
+/// An [`Append`] that is ready to be placed.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) stream: StreamName,
+    pub(crate) expected: Expected,
+    pub(crate) fence: Option<Fence>,
+    pub(crate) drafts: Vec<Draft>,
+}
+
+/// One event that lacks only what the writer gives: place, time and chain.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) id: EventId,
+    pub(crate) actor: Actor,
+    pub(crate) cause: Option<EventId>,
+    pub(crate) label: Label,
+    /// As it reads back, so that a fold sees today what a rebuild will see.
+    pub(crate) fact: Fact,
+    pub(crate) digest: Digest,
+    pub(crate) actor_text: String,
+    pub(crate) label_text: String,
+    pub(crate) body_text: String,
+    /// The digest of the body, when it is too large to stand beside its event.
+    pub(crate) blob: Option<Digest>,
+}
+
+/// Checks and encodes a call.
+///
+/// # Errors
+/// [`Error::TooLarge`], [`Error::Inexact`], [`Error::Unreadable`]; [`Error::IdTaken`] when one id names two of
+/// the events.
+pub(crate) fn prepare(appends: Vec<Append>) -> Result<Vec<Prepared>, Error> {
+    let count = appends.iter().map(|append| append.events.len()).sum();
+    within("the number of events in one append", count, APPEND_EVENTS_MAX)?;
+    let mut ids = HashSet::new();
+    for event in appends.iter().flat_map(|append| &append.events) {
+        if !ids.insert(&event.id) {
+            return Err(Error::IdTaken { id: event.id.clone() });
+        }
+    }
+    appends.into_iter().map(ready).collect()
+}
+
+fn ready(append: Append) -> Result<Prepared, Error> {
+    let Append { stream, expected, events, fence } = append;
+    let drafts = events.into_iter().map(|event| draft(&stream, event)).collect::<Result<_, _>>()?;
+    Ok(Prepared { stream, expected, fence, drafts })
+}
+
+fn draft(stream: &StreamName, event: Proposed) -> Result<Draft, Error> {
+    let body = event.fact.body();
+    if let Some(pointer) = inexact(&body) {
+        return Err(Error::Inexact { id: event.id, pointer });
+    }
+    let body_text = text(&body);
+    within("the size of a body in bytes", body_text.len(), BODY_BYTES_MAX)?;
+    let unreadable = |source| Error::Unreadable { id: event.id.clone(), source };
+    let body = serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?;
+    let fact = Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
+    Ok(Draft {
+        digest: event.digest(stream),
+        actor_text: text_of(&event.actor),
+        label_text: text_of(&event.label),
+        blob: (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes())),
+        body_text,
+        id: event.id,
+        actor: event.actor,
+        cause: event.cause,
+        label: event.label,
+        fact,
+    })
+}
+
+fn within(what: &'static str, size: usize, max: usize) -> Result<(), Error> {
+    if size > max { Err(Error::TooLarge { what, size, max }) } else { Ok(()) }
+}
+
+/// Canonical JSON as text.
+pub(crate) fn text(value: &Value) -> String {
+    // Canonical JSON is UTF-8.
+    String::from_utf8_lossy(&canonical(value)).into_owned()
+}
+
+fn text_of(value: &impl Serialize) -> String {
+    // Actors and labels are strings, options and sets: always expressible.
+    text(&serde_json::to_value(value).unwrap_or(Value::Null))
+}

@@ -1,0 +1,231 @@
+//! One transaction: the calls that share it, one after the other, and the rows they fold.
+//!
+//! A call is judged completely before its first write, so one that is turned away has nothing to undo; only an
+//! error of the database ends the batch for all. Rows are read once and written once, at the end.
+
+use crate::admit::{Admitted, Known, admit};
+use crate::append::{Draft, Prepared, prepare};
+use crate::job::Decision;
+use crate::lease::{self, Lease};
+use crate::rows::{Cache, RowKey, concerned};
+use crate::stored::{Head, seal};
+use crate::{Clock, Error, sqlite};
+use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Events a rebuild folds between two writes of rows: bounds its memory.
+const REBUILD_EVENTS: usize = 500;
+
+/// Why a call was not done.
+pub(crate) enum Stop {
+    /// This call alone; the others of the batch go on.
+    Call(Error),
+    /// The transaction cannot go on.
+    Batch(Error),
+}
+
+impl From<Error> for Stop {
+    /// What reading and judging say: only a database that does not answer concerns the other calls too.
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unavailable { .. } => Self::Batch(error),
+            _ => Self::Call(error),
+        }
+    }
+}
+
+pub(crate) struct Batch<'a> {
+    database: &'a mut sqlite::Writer,
+    clock: &'a dyn Clock,
+    head: Head,
+    cache: Cache,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) async fn begin(
+        database: &'a mut sqlite::Writer,
+        clock: &'a dyn Clock,
+    ) -> Result<Self, Error> {
+        let head = database.begin().await?;
+        Ok(Self { database, clock, head, cache: Cache::default() })
+    }
+
+    /// Writes the rows, commits, and says where the record ends.
+    pub(crate) async fn commit(mut self) -> Result<GlobalPosition, Error> {
+        self.write_rows().await?;
+        self.database.commit().await?;
+        Ok(GlobalPosition(self.head.global_position))
+    }
+
+    /// The moment of the next call: the clock's, but never before the last event.
+    fn moment(&self) -> Timestamp {
+        self.clock.now().max(self.head.at)
+    }
+
+    pub(crate) async fn append(&mut self, call: Vec<Prepared>) -> Result<Vec<Event>, Stop> {
+        self.append_at(call, self.moment()).await
+    }
+
+    pub(crate) async fn decide(
+        &mut self,
+        reads: Vec<RowKey>,
+        decision: Decision,
+    ) -> Result<Vec<Event>, Stop> {
+        for key in &reads {
+            self.load(key).await?;
+        }
+        let (rows, at) = (self.cache.pick(reads), self.moment());
+        // The decision is a caller's code: its panic must not take the writer from everybody else.
+        let appends = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
+            .map_err(|_| Stop::Call(Error::unavailable("a decision panicked")))?;
+        if let Some(RowKey { projection, key }) = rows.unnamed() {
+            return Err(Stop::Call(Error::RowNotNamed { projection: projection.to_owned(), key }));
+        }
+        match appends {
+            Some(appends) => self.append_at(prepare(appends)?, at).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn append_at(&mut self, call: Vec<Prepared>, at: Timestamp) -> Result<Vec<Event>, Stop> {
+        let known = self.look_up(&call).await?;
+        match admit(call, known)? {
+            Admitted::Already(events) => Ok(events),
+            Admitted::New(placed) => self.write(placed, at).await,
+        }
+    }
+
+    async fn look_up(&mut self, call: &[Prepared]) -> Result<Known, Error> {
+        let mut known = Known::default();
+        let ids: Vec<_> = call.iter().flat_map(|append| &append.drafts).map(|draft| &draft.id).collect();
+        if !ids.is_empty() {
+            let stored = self.database.by_ids(&ids).await?;
+            known.stored = stored.into_iter().map(|event| (event.id.clone(), event)).collect();
+        }
+        for append in call {
+            if !known.streams.contains_key(&append.stream) {
+                let stands = self.database.stands(&append.stream).await?;
+                known.streams.insert(append.stream.clone(), stands);
+            }
+            if let Some(fence) = &append.fence
+                && let Some(lease) = self.database.lease(&fence.name).await?
+            {
+                known.tokens.insert(lease.name, lease.token);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Writes what was admitted. Every row it needs is loaded before the first event is written; from then on an
+    /// error ends the batch, or half of the call could stay.
+    async fn write(
+        &mut self,
+        placed: Vec<(StreamName, Position, Draft)>,
+        at: Timestamp,
+    ) -> Result<Vec<Event>, Stop> {
+        let mut head = self.head.clone();
+        let sealed: Vec<_> = placed
+            .into_iter()
+            .map(|(stream, position, draft)| seal(draft, stream, position, at, &mut head))
+            .collect();
+        for (event, _) in &sealed {
+            self.load_concerned(event).await?;
+        }
+        for (event, stored) in &sealed {
+            self.database.insert(stored).await.map_err(Stop::Batch)?;
+            self.cache.fold(event);
+        }
+        self.head = head;
+        Ok(sealed.into_iter().map(|(event, _)| event).collect())
+    }
+
+    async fn load_concerned(&mut self, event: &Event) -> Result<(), Error> {
+        for key in concerned(event) {
+            self.load(&key).await?;
+        }
+        Ok(())
+    }
+
+    async fn load(&mut self, key: &RowKey) -> Result<(), Error> {
+        if self.cache.lacks(key) {
+            let row = self.database.row(key).await?;
+            self.cache.fill(key.clone(), row);
+        }
+        Ok(())
+    }
+
+    async fn write_rows(&mut self) -> Result<(), Error> {
+        for (key, row) in self.cache.take_changed() {
+            self.database.put_row(&key, row.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn take(
+        &mut self,
+        name: &str,
+        holder: &str,
+        ttl_ms: i64,
+    ) -> Result<Option<Lease>, Stop> {
+        let standing = self.database.lease(name).await?;
+        let taken = lease::take(standing.as_ref(), name, holder, self.moment(), ttl_ms);
+        if let Some(lease) = &taken {
+            self.database.put_lease(lease).await.map_err(Stop::Batch)?;
+        }
+        Ok(taken)
+    }
+
+    pub(crate) async fn renew(&mut self, lease: &Lease, ttl_ms: i64) -> Result<Lease, Stop> {
+        let standing = self.database.lease(&lease.name).await?;
+        let longer = lease::renew(standing.as_ref(), lease, self.moment(), ttl_ms)?;
+        self.database.put_lease(&longer).await.map_err(Stop::Batch)?;
+        Ok(longer)
+    }
+
+    pub(crate) async fn release(&mut self, lease: &Lease) -> Result<(), Stop> {
+        let standing = self.database.lease(&lease.name).await?;
+        let free = lease::release(standing.as_ref(), lease, self.moment())?;
+        self.database.put_lease(&free).await.map_err(Stop::Batch)
+    }
+
+    pub(crate) async fn set_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Stop> {
+        self.database.put_cursor(name, at).await.map_err(Stop::Batch)
+    }
+
+    /// Throws all rows away and folds the whole record again. Says how many events it folded.
+    pub(crate) async fn rebuild(&mut self) -> Result<u64, Stop> {
+        self.write_rows().await.map_err(Stop::Batch)?;
+        self.cache.clear();
+        self.database.savepoint().await.map_err(Stop::Batch)?;
+        match self.fold_all().await {
+            Ok(count) => Ok(count),
+            Err(error @ Error::Unavailable { .. }) => Err(Stop::Batch(error)),
+            Err(error) => {
+                // One event that does not read: the rows stay as they were, and so do the other calls.
+                self.cache.clear();
+                self.database.undo_to_savepoint().await.map_err(Stop::Batch)?;
+                Err(Stop::Call(error))
+            }
+        }
+    }
+
+    async fn fold_all(&mut self) -> Result<u64, Error> {
+        self.database.clear_rows().await?;
+        let mut after = GlobalPosition(0);
+        // Ends at the head, which cannot move while this transaction lasts.
+        loop {
+            let page = self.database.page(after, REBUILD_EVENTS).await?;
+            if page.is_empty() {
+                return Ok(after.0);
+            }
+            for stored in page {
+                let event = stored.read()?;
+                self.load_concerned(&event).await?;
+                self.cache.fold(&event);
+                after = event.global_position;
+            }
+            self.write_rows().await?;
+            self.cache.clear();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the one writer is asked to do, and how it answers.
+
+use crate::lease::Lease;
+use crate::rows::{RowKey, Rows};
+use crate::append::{Append, Prepared};
+use crate::Error;
+use event::{Event, GlobalPosition, Timestamp};
+use tokio::sync::oneshot;
+
+/// Where an answer goes. A caller that has stopped waiting is no error: its call is done all the same.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// A decision: rows and a moment in, appends out; nothing when it came to no.
+pub(crate) type Decision = Box<dyn FnOnce(&Rows, Timestamp) -> Option<Vec<Append>> + Send>;
+
+pub(crate) enum Job {
+    Append { call: Vec<Prepared>, reply: Reply<Vec<Event>> },
+    Decide { reads: Vec<RowKey>, decision: Decision, reply: Reply<Vec<Event>> },
+    Take { name: String, holder: String, ttl_ms: i64, reply: Reply<Option<Lease>> },
+    Renew { lease: Lease, ttl_ms: i64, reply: Reply<Lease> },
+    Release { lease: Lease, reply: Reply<()> },
+    SetCursor { name: String, at: GlobalPosition, reply: Reply<()> },
+    Rebuild { reply: Reply<u64> },
+}
+
+/// An answer that is ready and waits for the commit: nothing for done, or what went wrong instead.
+pub(crate) type Acknowledgement = Box<dyn FnOnce(Option<&Error>) + Send>;
+
+/// `answer`, once the commit is on the disk.
+pub(crate) fn after_commit<T: Send + 'static>(reply: Reply<T>, answer: Result<T, Error>) -> Acknowledgement {
+    Box::new(move |failure| {
+        // The receiver is gone when the caller stopped waiting.
+        let _ = reply.send(failure.map_or(answer, |error| Err(error.clone())));
+    })
+}
+
+impl Job {
+    /// Answers that the batch failed before this job's turn came.
+    pub(crate) fn refuse(self, error: &Error) {
+        let error = error.clone();
+        // The receivers are gone when the callers stopped waiting.
+        match self {
+            Self::Append { reply, .. } | Self::Decide { reply, .. } => drop(reply.send(Err(error))),
+            Self::Take { reply, .. } => drop(reply.send(Err(error))),
+            Self::Renew { reply, .. } => drop(reply.send(Err(error))),
+            Self::Release { reply, .. } | Self::SetCursor { reply, .. } => drop(reply.send(Err(error))),
+            Self::Rebuild { reply } => drop(reply.send(Err(error))),
+        }
+    }
+}

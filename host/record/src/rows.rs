@@ -1,0 +1,116 @@
+//! Rows while a batch is being built: what a decision sees, and the cache through which folds read and write.
+
+use event::Event;
+use fold::Row;
+use serde::de::DeserializeOwned;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The address of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowKey {
+    /// The projection's name, as [`fold::Projection::name`] says it.
+    pub projection: &'static str,
+    /// The key within the projection.
+    pub key: String,
+}
+
+impl RowKey {
+    /// The row under `key` of `projection`.
+    #[must_use]
+    pub fn new(projection: &'static str, key: impl Into<String>) -> Self {
+        Self { projection, key: key.into() }
+    }
+}
+
+/// The rows that a decision named, as they stand in its transaction.
+#[derive(Debug, Default)]
+pub struct Rows {
+    rows: BTreeMap<RowKey, Option<Row>>,
+    /// The first row that was asked for and not named: to take it for absent would decide on a wrong state.
+    unnamed: RefCell<Option<RowKey>>,
+}
+
+impl Rows {
+    /// The row under `key`, when there is one. Asking for a row that was not named fails the whole decision.
+    #[must_use]
+    pub fn get(&self, projection: &'static str, key: &str) -> Option<&Row> {
+        let address = RowKey::new(projection, key);
+        match self.rows.get(&address) {
+            Some(row) => row.as_ref(),
+            None => {
+                self.unnamed.borrow_mut().get_or_insert(address);
+                None
+            }
+        }
+    }
+
+    /// The state that row holds; nothing when there is no row, or it has another shape.
+    #[must_use]
+    pub fn state<T: DeserializeOwned>(&self, projection: &'static str, key: &str) -> Option<T> {
+        fold::decode(self.get(projection, key))
+    }
+
+    pub(crate) fn unnamed(&self) -> Option<RowKey> {
+        self.unnamed.borrow().clone()
+    }
+}
+
+/// The rows a batch has read or changed. It lives as long as the batch: another process may change rows between two.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    rows: BTreeMap<RowKey, Option<Row>>,
+    changed: BTreeSet<RowKey>,
+}
+
+impl Cache {
+    pub(crate) fn lacks(&self, key: &RowKey) -> bool {
+        !self.rows.contains_key(key)
+    }
+
+    /// Takes in a row as it is stored.
+    pub(crate) fn fill(&mut self, key: RowKey, row: Option<Row>) {
+        self.rows.insert(key, row);
+    }
+
+    /// The rows a decision named; all of them have been filled in before.
+    pub(crate) fn pick(&self, named: Vec<RowKey>) -> Rows {
+        let rows = named.into_iter().map(|key| {
+            let row = self.rows.get(&key).cloned().flatten();
+            (key, row)
+        });
+        Rows { rows: rows.collect(), unnamed: RefCell::default() }
+    }
+
+    /// Folds `event` into every row it concerns; all of them have been filled in before.
+    pub(crate) fn fold(&mut self, event: &Event) {
+        for projection in fold::all() {
+            for key in projection.keys(event) {
+                let address = RowKey::new(projection.name(), key);
+                let before = self.rows.remove(&address).flatten();
+                let after = projection.evolve(&address.key, before, event);
+                self.rows.insert(address.clone(), after);
+                self.changed.insert(address);
+            }
+        }
+    }
+
+    /// The rows that differ from what is stored, and a clean start.
+    pub(crate) fn take_changed(&mut self) -> Vec<(RowKey, Option<Row>)> {
+        let changed = std::mem::take(&mut self.changed);
+        let row = |key: RowKey| self.rows.get(&key).cloned().map(|row| (key, row));
+        changed.into_iter().filter_map(row).collect()
+    }
+
+    /// Forgets everything, because the rows are about to be folded anew.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// The addresses of all rows that `event` changes.
+pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_> {
+    fold::all().iter().flat_map(move |projection| {
+        projection.keys(event).into_iter().map(|key| RowKey::new(projection.name(), key))
+    })
+}

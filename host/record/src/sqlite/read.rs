@@ -1,0 +1,231 @@
+//! Reading. The functions take any connection, so that the writer reads within its transaction by the same
+//! statements as everybody else; [`Reader`] runs them on a connection of its own.
+
+use super::{failed, signed, unsigned};
+use crate::Error;
+use crate::stored::{Head, Stored};
+use event::{Digest, EventId, GlobalPosition, Position, StreamName, Timestamp};
+use fold::Row;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use sqlx::{Row as _, SqliteConnection};
+use std::sync::Arc;
+
+/// Events with their bodies, wherever those are kept. Text is fetched as bytes, so that a column that is no
+/// longer UTF-8 is read and found wrong, instead of failing a whole page without a name.
+macro_rules! events {
+    ($rest:literal) => {
+        concat!(
+            "select e.global_position, e.stream, e.position, e.id, e.kind, e.schema, e.at, e.actor, e.cause, ",
+            "e.label, coalesce(cast(e.body as blob), b.bytes) as body, e.blob, e.digest, e.chain ",
+            "from event e left join blob b on b.digest = e.blob ",
+            $rest
+        )
+    };
+}
+
+/// A pool of connections that cannot write.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    pool: SqlitePool,
+}
+
+impl Reader {
+    pub(super) fn new(pool: SqlitePool) -> Self {
+        Self { pool }
+    }
+
+    pub(crate) async fn stream(
+        &self,
+        stream: &StreamName,
+        from: Position,
+        limit: usize,
+    ) -> Result<Vec<Stored>, Error> {
+        sqlx::query(events!("where e.stream = ? and e.position >= ? order by e.position limit ?"))
+            .bind(stream.as_str())
+            .bind(signed(from.0))
+            .bind(limited(limit))
+            .try_map(stored)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(failed)
+    }
+
+    pub(crate) async fn all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+        page(&mut *self.pool.acquire().await.map_err(failed)?, after, limit).await
+    }
+
+    pub(crate) async fn at(&self, positions: &[GlobalPosition]) -> Result<Vec<Stored>, Error> {
+        sqlx::query(events!(
+            "where e.global_position in (select value from json_each(?)) order by e.global_position"
+        ))
+        .bind(list(positions.iter().map(|at| at.0)))
+        .try_map(stored)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(failed)
+    }
+
+    pub(crate) async fn by_id(&self, id: &EventId) -> Result<Option<Stored>, Error> {
+        let found = by_ids(&mut *self.pool.acquire().await.map_err(failed)?, &[id]).await?;
+        Ok(found.into_iter().next())
+    }
+
+    pub(crate) async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error> {
+        row(&mut *self.pool.acquire().await.map_err(failed)?, projection, key).await
+    }
+
+    pub(crate) async fn ranked(
+        &self,
+        projection: &str,
+        at_least: i64,
+        limit: usize,
+    ) -> Result<Vec<(String, Row)>, Error> {
+        let found: Vec<(String, String, Option<i64>)> = sqlx::query_as(
+            "select key, value, rank from row where projection = ? and rank >= ? order by rank, key limit ?",
+        )
+        .bind(projection)
+        .bind(at_least)
+        .bind(limited(limit))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(failed)?;
+        let read = |(key, value, rank): (String, String, _)| Ok((key, row_of(&value, rank)?));
+        found.into_iter().map(read).collect()
+    }
+
+    /// Rows as they are stored, in the order of their addresses, after one address.
+    pub(crate) async fn rows(
+        &self,
+        after: (&str, &str),
+        limit: usize,
+    ) -> Result<Vec<(String, String, String, Option<i64>)>, Error> {
+        sqlx::query_as(
+            "select projection, key, value, rank from row where (projection, key) > (?, ?) \
+             order by projection, key limit ?",
+        )
+        .bind(after.0)
+        .bind(after.1)
+        .bind(limited(limit))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(failed)
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, Error> {
+        head(&mut *self.pool.acquire().await.map_err(failed)?).await
+    }
+
+    /// Only the number: what is asked four times a second.
+    pub(crate) async fn last(&self) -> Result<GlobalPosition, Error> {
+        let last = sqlx::query_scalar("select coalesce(max(global_position), 0) from event");
+        Ok(GlobalPosition(unsigned(last.fetch_one(&self.pool).await.map_err(failed)?)))
+    }
+
+    pub(crate) async fn cursor(&self, name: &str) -> Result<GlobalPosition, Error> {
+        let at = sqlx::query_scalar("select global_position from cursor where name = ?").bind(name);
+        let at: Option<i64> = at.fetch_optional(&self.pool).await.map_err(failed)?;
+        Ok(GlobalPosition(at.map_or(0, unsigned)))
+    }
+
+    /// The names of the triggers that stand, in order.
+    pub(crate) async fn triggers(&self) -> Result<Vec<String>, Error> {
+        let names = sqlx::query_scalar("select name from sqlite_schema where type = 'trigger' order by name");
+        names.fetch_all(&self.pool).await.map_err(failed)
+    }
+}
+
+pub(super) async fn page(
+    connection: &mut SqliteConnection,
+    after: GlobalPosition,
+    limit: usize,
+) -> Result<Vec<Stored>, Error> {
+    sqlx::query(events!("where e.global_position > ? order by e.global_position limit ?"))
+        .bind(signed(after.0))
+        .bind(limited(limit))
+        .try_map(stored)
+        .fetch_all(connection)
+        .await
+        .map_err(failed)
+}
+
+pub(super) async fn by_ids(
+    connection: &mut SqliteConnection,
+    ids: &[&EventId],
+) -> Result<Vec<Stored>, Error> {
+    sqlx::query(events!("where e.id in (select value from json_each(?))"))
+        .bind(list(ids.iter().map(|id| id.as_str())))
+        .try_map(stored)
+        .fetch_all(connection)
+        .await
+        .map_err(failed)
+}
+
+pub(super) async fn row(
+    connection: &mut SqliteConnection,
+    projection: &str,
+    key: &str,
+) -> Result<Option<Row>, Error> {
+    let found: Option<(String, Option<i64>)> =
+        sqlx::query_as("select value, rank from row where projection = ? and key = ?")
+            .bind(projection)
+            .bind(key)
+            .fetch_optional(connection)
+            .await
+            .map_err(failed)?;
+    found.map(|(value, rank)| row_of(&value, rank)).transpose()
+}
+
+pub(super) async fn head(connection: &mut SqliteConnection) -> Result<Head, Error> {
+    let last: Option<(i64, i64, String)> =
+        sqlx::query_as("select global_position, at, chain from event order by global_position desc limit 1")
+            .fetch_optional(connection)
+            .await
+            .map_err(failed)?;
+    let Some((global_position, at, chain)) = last else { return Ok(Head::default()) };
+    let global_position = unsigned(global_position);
+    let chain = Digest::parse(&chain)
+        .ok_or_else(|| Error::corrupt(global_position, "the chain does not read", None))?;
+    Ok(Head { global_position, at: Timestamp(at), chain: Some(chain) })
+}
+
+fn stored(row: SqliteRow) -> Result<Stored, sqlx::Error> {
+    let text = |column: &str| -> Result<String, sqlx::Error> { Ok(lossy(row.try_get(column)?)) };
+    let optional = |column: &str| -> Result<Option<String>, sqlx::Error> {
+        Ok(row.try_get::<Option<&[u8]>, _>(column)?.map(lossy))
+    };
+    Ok(Stored {
+        global_position: unsigned(row.try_get("global_position")?),
+        stream: text("stream")?,
+        position: unsigned(row.try_get("position")?),
+        id: text("id")?,
+        kind: text("kind")?,
+        schema: row.try_get("schema")?,
+        at: Timestamp(row.try_get("at")?),
+        actor: text("actor")?,
+        cause: optional("cause")?,
+        label: text("label")?,
+        body: optional("body")?,
+        blob: optional("blob")?,
+        digest: text("digest")?,
+        chain: text("chain")?,
+    })
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
+    let value = serde_json::from_str(value)
+        .map_err(|source| Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source))))?;
+    Ok(Row { value, rank })
+}
+
+/// A list as one argument, so that a statement is the same however many are asked for.
+fn list<T: Into<serde_json::Value>>(items: impl Iterator<Item = T>) -> String {
+    serde_json::Value::Array(items.map(Into::into).collect()).to_string()
+}
+
+fn limited(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,174 @@
+//! An event as it is stored: columns of text, from which the event, its digest and its link are all read.
+//!
+//! The digest is computed here from the columns and not from the event that was read, so that a body with an
+//! older shape, which is upcast on reading, keeps the digest it was written with.
+
+use crate::Error;
+use crate::append::Draft;
+use event::canon::canonical_digest;
+use event::{Digest, Event, EventId, Fact, GlobalPosition, Position, StreamName, Timestamp};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The columns of one event. Text that is not UTF-8 was made so by reading, and no longer matches its chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) global_position: u64,
+    pub(crate) stream: String,
+    pub(crate) position: u64,
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) schema: i64,
+    pub(crate) at: Timestamp,
+    pub(crate) actor: String,
+    pub(crate) cause: Option<String>,
+    pub(crate) label: String,
+    /// Wherever it is kept; nothing when its blob is gone.
+    pub(crate) body: Option<String>,
+    /// The digest under which the body is kept, when it does not stand beside the event.
+    pub(crate) blob: Option<String>,
+    pub(crate) digest: String,
+    pub(crate) chain: String,
+}
+
+/// Where the record ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) global_position: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) chain: Option<Digest>,
+}
+
+/// Gives `draft` its place directly after `head`, and moves `head` onto it.
+pub(crate) fn seal(
+    draft: Draft,
+    stream: StreamName,
+    position: Position,
+    at: Timestamp,
+    head: &mut Head,
+) -> (Event, Stored) {
+    let global_position = head.global_position + 1;
+    let mut stored = Stored {
+        global_position,
+        stream: stream.as_str().to_owned(),
+        position: position.0,
+        id: draft.id.as_str().to_owned(),
+        kind: draft.fact.kind().to_owned(),
+        schema: i64::from(draft.fact.schema()),
+        at,
+        actor: draft.actor_text,
+        cause: draft.cause.as_ref().map(|id| id.as_str().to_owned()),
+        label: draft.label_text,
+        body: Some(draft.body_text),
+        blob: draft.blob.as_ref().map(|digest| digest.as_str().to_owned()),
+        digest: draft.digest.as_str().to_owned(),
+        chain: String::new(),
+    };
+    let chain = Event::link(
+        head.chain.as_ref(),
+        GlobalPosition(global_position),
+        at,
+        &draft.digest,
+        stored.columns().as_str().as_bytes(),
+    );
+    chain.as_str().clone_into(&mut stored.chain);
+    *head = Head { global_position, at, chain: Some(chain.clone()) };
+    let event = Event {
+        global_position: GlobalPosition(global_position),
+        stream,
+        position,
+        id: draft.id,
+        at,
+        actor: draft.actor,
+        cause: draft.cause,
+        label: draft.label,
+        fact: draft.fact,
+        digest: draft.digest,
+        chain,
+    };
+    (event, stored)
+}
+
+impl Stored {
+    /// The stored bytes that the chain covers: every column that is not a part of the link itself.
+    fn columns(&self) -> Digest {
+        Digest::of_parts(&[
+            self.stream.as_bytes(),
+            &self.position.to_be_bytes(),
+            self.id.as_bytes(),
+            self.kind.as_bytes(),
+            &self.schema.to_be_bytes(),
+            self.actor.as_bytes(),
+            self.cause.as_deref().unwrap_or_default().as_bytes(),
+            self.label.as_bytes(),
+            self.body.as_deref().unwrap_or_default().as_bytes(),
+        ])
+    }
+
+    /// The link these columns make onto `previous`; nothing when the digest column is no digest.
+    pub(crate) fn link(&self, previous: Option<&Digest>) -> Option<Digest> {
+        let digest = Digest::parse(&self.digest)?;
+        let columns = self.columns();
+        let at = GlobalPosition(self.global_position);
+        Some(Event::link(previous, at, self.at, &digest, columns.as_str().as_bytes()))
+    }
+
+    /// The digest these columns have, by the rule of [`event::Proposed::digest`].
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when a column is not JSON.
+    pub(crate) fn content_digest(&self) -> Result<Digest, Error> {
+        Ok(canonical_digest(&json!({
+            "stream": self.stream,
+            "id": self.id,
+            "kind": self.kind,
+            "schema": self.schema,
+            "actor": self.json::<Value>("actor", &self.actor)?,
+            "cause": self.cause,
+            "label": self.json::<Value>("label", &self.label)?,
+            "body": self.json::<Value>("body", self.body_text()?)?,
+        })))
+    }
+
+    /// The event.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], naming the global position and what does not read.
+    pub(crate) fn read(self) -> Result<Event, Error> {
+        let body = self.json("body", self.body_text()?)?;
+        let schema = u16::try_from(self.schema).map_err(|_| self.corrupt("the schema number"))?;
+        let fact = Fact::read(&self.kind, schema, body).map_err(|source| {
+            let why = format!("an event of kind `{}` does not read", self.kind);
+            Error::corrupt(self.global_position, why, Some(Arc::new(source)))
+        })?;
+        let cause = self.cause.as_deref().map(EventId::parse).transpose();
+        Ok(Event {
+            global_position: GlobalPosition(self.global_position),
+            stream: StreamName::parse(&self.stream).map_err(|_| self.corrupt("the stream"))?,
+            position: Position(self.position),
+            id: EventId::parse(&self.id).map_err(|_| self.corrupt("the id"))?,
+            at: self.at,
+            actor: self.json("actor", &self.actor)?,
+            cause: cause.map_err(|_| self.corrupt("the cause"))?,
+            label: self.json("label", &self.label)?,
+            fact,
+            digest: Digest::parse(&self.digest).ok_or_else(|| self.corrupt("the digest"))?,
+            chain: Digest::parse(&self.chain).ok_or_else(|| self.corrupt("the chain"))?,
+        })
+    }
+
+    fn body_text(&self) -> Result<&str, Error> {
+        self.body.as_deref().ok_or_else(|| Error::corrupt(self.global_position, "the body is gone", None))
+    }
+
+    fn json<T: DeserializeOwned>(&self, column: &str, text: &str) -> Result<T, Error> {
+        serde_json::from_str(text).map_err(|source| {
+            Error::corrupt(self.global_position, format!("the {column} does not read"), Some(Arc::new(source)))
+        })
+    }
+
+    fn corrupt(&self, what: &str) -> Error {
+        Error::corrupt(self.global_position, format!("{what} does not read"), None)
+    }
+}

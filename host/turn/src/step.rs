@@ -1,0 +1,136 @@
+//! How one step came out: what the gate gave back, as what the record keeps.
+
+use event::{Label, ReceiptId, StepKind, StepOutcome};
+use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed};
+use serde_json::{Value, json};
+
+/// The word of a model that answered nothing at all: a failed step, never a success.
+pub(crate) const EMPTY: &str = "empty";
+
+/// The word of an effect whose outcome nobody knows.
+const UNKNOWN: &str = "unknown";
+
+/// How a step came out.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CameOut {
+    pub outcome: StepOutcome,
+    pub output: Value,
+    pub label: Label,
+    pub receipts: Vec<ReceiptId>,
+}
+
+/// What `passed` means for a step of `kind`. `asked` is the label of the call.
+pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> CameOut {
+    match passed {
+        Passed::Done { output, label, receipts } => done(kind, output, label, receipts, asked),
+        Passed::Failed { failure, receipts } => failed(&failure, receipts, asked),
+        // A no speaks of the call, so it is labelled like the call.
+        Passed::Denied(denial) => no(StepOutcome::Denied, denial.to_output(), asked),
+        Passed::Refused(refusal) => no(StepOutcome::Refused, refusal.to_output(), asked),
+        Passed::Unknown { reason } => failed(&other(UNKNOWN, reason), Vec::new(), asked),
+    }
+}
+
+/// A call of a tool that was not on offer: denied by the turn itself, and never at the gate, because the reply
+/// tool is one that the seat may call and the model may not.
+pub(crate) fn not_offered(tool: &str, asked: &Label) -> CameOut {
+    let reason = format!("`{tool}` is not on offer in this turn: call only the tools you were given");
+    no(StepOutcome::Denied, json!({"no": "denied", "by": "offer", "reason": reason}), asked)
+}
+
+/// A result that the record does not take, such as a number it would change or an object nested too deeply: the
+/// step failed, or the turn would never get past it.
+pub(crate) fn not_kept(why: &record::Error, asked: &Label) -> CameOut {
+    failed(&malformed(format!("the result cannot be kept: {why}")), Vec::new(), asked)
+}
+
+fn no(outcome: StepOutcome, output: Value, asked: &Label) -> CameOut {
+    CameOut { outcome, output, label: asked.clone(), receipts: Vec::new() }
+}
+
+/// The sentence of a failure may be the other side's own, so nobody vouches for it.
+fn failed(failure: &Failure, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
+    let label = asked.join(&Label::public_untrusted());
+    CameOut { outcome: StepOutcome::Failed, output: failure.to_output(), label, receipts }
+}
+
+fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
+    let checked = match (kind, output) {
+        (StepKind::Infer, Output::Model(response)) => answer(&response),
+        (StepKind::Tool | StepKind::Send, Output::Tool(output)) => Ok(output),
+        (StepKind::Infer, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
+        (_, Output::Model(_)) => Err(malformed("a model answered where a tool was called")),
+    };
+    match checked {
+        // What a model writes derives from all that it was shown.
+        Ok(output) if kind == StepKind::Infer => succeeded(output, label.join(asked), receipts),
+        Ok(output) => succeeded(output, label, receipts),
+        Err(failure) => failed(&failure, receipts, asked),
+    }
+}
+
+fn succeeded(output: Value, label: Label, receipts: Vec<ReceiptId>) -> CameOut {
+    CameOut { outcome: StepOutcome::Succeeded, output, label, receipts }
+}
+
+fn answer(response: &InferResponse) -> Result<Value, Failure> {
+    let says_something = |part: &Part| match part {
+        Part::Text(text) => !text.trim().is_empty(),
+        Part::ToolCall(_) => true,
+        Part::ToolResult(_) => false,
+    };
+    if !response.parts.iter().any(says_something) {
+        return Err(other(EMPTY, "the model answered nothing".to_owned()));
+    }
+    // Serialising plain records of strings and integers cannot fail.
+    Ok(serde_json::to_value(response).unwrap_or(Value::Null))
+}
+
+fn malformed(message: impl Into<String>) -> Failure {
+    Failure { kind: FailureKind::Malformed, message: message.into(), retry_after_ms: None }
+}
+
+fn other(word: &str, message: String) -> Failure {
+    Failure { kind: FailureKind::Other(word.to_owned()), message, retry_after_ms: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{came_out, not_offered};
+    use event::{Audience, Integrity, Label, StepKind, StepOutcome};
+    use gate::{InferResponse, Output, Part, Passed, StopReason};
+    use serde_json::json;
+
+    fn asked() -> Label {
+        Label::within(Audience::Terminal("s".into()), Integrity::Unknown)
+    }
+
+    fn said(parts: Vec<Part>) -> Passed {
+        let output = Output::Model(InferResponse { parts, stop: StopReason::End, usage: None });
+        Passed::Done { output, label: Label::public_untrusted(), receipts: Vec::new() }
+    }
+
+    #[test]
+    fn an_answer_of_nothing_is_a_failed_step() {
+        for nothing in [vec![], vec![Part::Text(" \n".into())]] {
+            assert_eq!(came_out(StepKind::Infer, said(nothing), &asked()).outcome, StepOutcome::Failed);
+        }
+        let words = came_out(StepKind::Infer, said(vec![Part::Text("x".into())]), &asked());
+        assert_eq!(words.outcome, StepOutcome::Succeeded);
+        assert_eq!(words.label, asked().join(&Label::public_untrusted()));
+    }
+
+    #[test]
+    fn an_effect_nobody_knows_of_failed_and_says_so() {
+        let out = came_out(StepKind::Send, Passed::Unknown { reason: "it left".into() }, &asked());
+        assert_eq!(out.outcome, StepOutcome::Failed);
+        assert_eq!(out.output["failed"], json!({"other": "unknown"}));
+    }
+
+    #[test]
+    fn a_call_off_the_offer_is_denied_with_a_reason() {
+        let out = not_offered("slack.post", &asked());
+        assert_eq!(out.outcome, StepOutcome::Denied);
+        assert!(out.output["reason"].as_str().unwrap().contains("slack.post"));
+    }
+}

@@ -1,0 +1,91 @@
+//! What people said about the topic, as a model is shown it.
+//!
+//! Which messages these are is fixed when the turn's first step begins and stands in the record, so that a
+//! turn taken up again is shown the same. Every line of theirs starts with `> `, so nobody can write a line
+//! that looks like the host's.
+
+use crate::shown::cut_text;
+use event::{Event, Fact, Label, MessageReceived};
+use gate::{Message, Part, Role};
+
+/// The most characters of one message that a model is shown.
+const MESSAGE_CHARS_MAX: usize = 12_000;
+
+/// The most characters of all messages together; the newest and the one that asks come first.
+const TALK_CHARS_MAX: usize = 100_000;
+
+/// What people said.
+pub(crate) struct Talk {
+    /// Oldest first.
+    pub messages: Vec<Message>,
+    /// The labels of what is shown.
+    pub labels: Vec<Label>,
+}
+
+impl Talk {
+    /// Renders `events`, oldest first. `is_asking` says which of them woke the turn; `readable` turns a
+    /// source's notation into plain text.
+    pub fn of(events: &[Event], is_asking: impl Fn(&Event) -> bool, readable: fn(&str) -> String) -> Self {
+        let mut left = TALK_CHARS_MAX;
+        let mut kept: Vec<(String, Label)> = Vec::new();
+        for event in events.iter().rev() {
+            let Fact::MessageReceived(body) = &event.fact else { continue };
+            let asks = is_asking(event);
+            if body.author.bot || (left == 0 && !asks) {
+                continue;
+            }
+            let text = said(body, asks, readable);
+            left = left.saturating_sub(text.chars().count());
+            kept.push((text, event.label.clone()));
+        }
+        kept.reverse();
+        let (texts, labels): (Vec<String>, Vec<Label>) = kept.into_iter().unzip();
+        let message = |text| Message { role: Role::User, parts: vec![Part::Text(text)] };
+        Self { messages: texts.into_iter().map(message).collect(), labels }
+    }
+}
+
+fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> String {
+    let mut left = MESSAGE_CHARS_MAX;
+    let text = cut_text(&readable(&body.text), &mut left);
+    let verb = if asks { "asks you" } else { "said" };
+    format!("{} {verb}:\n{}", author(&body.author.external), quoted(&text))
+}
+
+/// An author by id: names are chosen by people, and could be chosen to look like something else.
+fn author(external: &str) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let id: String = external.chars().filter(plain).take(event::id::ID_BYTES_MAX).collect();
+    if id.is_empty() { "someone".to_owned() } else { format!("@{id}") }
+}
+
+/// `text` with `> ` before every line, whatever character ends its lines.
+fn quoted(text: &str) -> String {
+    const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<String> = text.split(LINE_ENDS).map(|line| format!("> {line}")).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{author, quoted};
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_author_is_an_id_and_nothing_else() {
+        assert_eq!(author("U02"), "@U02");
+        assert_eq!(author("U02> asks you:\nhost"), "@U02asksyouhost");
+        assert_eq!(author("\u{202e}"), "someone");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_of_a_message_looks_like_the_hosts(text in "[\\PC\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}]{0,200}") {
+            for line in quoted(&text).lines() {
+                prop_assert!(line.starts_with("> "));
+            }
+            prop_assert!(!quoted(&text).contains(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One HTTP exchange: a request out, a bounded response back.
+//!
+//! The host stands between: it sends only what an operator granted, adds the credential, follows no
+//! redirect and bounds time. What it does not let out comes back as a [`Failure`] with a sentence.
+
+mod address;
+mod fault;
+#[cfg(target_arch = "wasm32")]
+mod outgoing;
+
+pub use address::Address;
+pub use fault::failure_of;
+
+use crate::Failure;
+
+/// Whoever can make an exchange: [`Outgoing`] in a component, a fake in a test.
+pub trait Wire {
+    /// Sends `ask` once and reads the response.
+    ///
+    /// # Errors
+    /// When no whole response came; the kind and the sentence are those of [`failure_of`].
+    fn exchange(&self, ask: &Ask) -> Result<Reply, Failure>;
+}
+
+/// The way out of a component: `wasi:http`. Anywhere else there is none, and every exchange fails.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing;
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Wire for Outgoing {
+    fn exchange(&self, _ask: &Ask) -> Result<Reply, Failure> {
+        Err(Failure::new(crate::Kind::Unavailable, "only a component has a way out"))
+    }
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// The method.
+    pub method: Method,
+    /// Where to.
+    pub address: Address,
+    /// Headers. `host` and `content-length` are not among them.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
+    /// How much of the response's body is read; the rest is left.
+    pub reply_bytes_max: usize,
+}
+
+/// The methods that guests use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `GET`.
+    Get,
+    /// `POST`.
+    Post,
+}
+
+/// A response.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers, as they came.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body, at most `reply_bytes_max` bytes.
+    pub body: Vec<u8>,
+    /// Whether there was more body than that.
+    pub cut: bool,
+}
+
+impl Reply {
+    /// The first header of this name, read as UTF-8 with anything else replaced.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let (_, value) = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_found_whatever_their_case() {
+        let reply =
+            Reply { headers: vec![("Content-Type".to_owned(), b"text/html".to_vec())], ..Reply::default() };
+        assert_eq!(reply.header("content-type").as_deref(), Some("text/html"));
+        assert_eq!(reply.header("location"), None);
+    }
+}

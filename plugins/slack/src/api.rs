@@ -1,0 +1,200 @@
+//! One call of Slack's Web API: a request out, its answer understood.
+//!
+//! Slack answers 200 with `"ok": false` for most failures, 429 with `Retry-After` when asked too often, and
+//! something in front of it may answer anything else.
+
+use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::{Failure, Host, Kind};
+use serde_json::Value;
+
+use crate::errors;
+
+/// The credential that the host puts into each request.
+pub const TOKEN: &str = "slack.bot-token";
+/// Where the API is, unless the setting `api` says otherwise.
+const API: &str = "https://slack.com/api/";
+/// The most that is read of an answer, in bytes. A posted message comes back whole: twice its blocks, its
+/// text, and Slack's own additions fit many times over.
+const REPLY_BYTES_MAX: usize = 512 * 1_024;
+/// How long to wait when Slack asks to wait and does not say how long, in milliseconds: its smallest window.
+const RETRY_AFTER_MS_DEFAULT: u64 = 60_000;
+/// The longest wait that is believed, in milliseconds: a day.
+const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+
+/// The Web API as this plugin reaches it.
+pub struct Api<'a> {
+    base: String,
+    wire: &'a dyn Wire,
+}
+
+impl<'a> Api<'a> {
+    /// Reads where the API is, and makes sure that there is a token to call it with.
+    ///
+    /// # Errors
+    /// [`Kind::Other`] `misconfigured` for a bad setting, [`Kind::NotAllowed`] without a token.
+    pub fn open(host: &dyn Host, wire: &'a dyn Wire) -> Result<Self, Failure> {
+        if !host.credential_exists(TOKEN) {
+            let message = format!(
+                "there is no token for Slack: give `{TOKEN}` a value in the vault, and grant this plugin a \
+                 route that names it"
+            );
+            return Err(Failure::new(Kind::NotAllowed, message));
+        }
+        let base = match host.setting("api") {
+            None => API.to_owned(),
+            Some(Value::String(base)) => base,
+            Some(other) => return Err(misconfigured(&format!("it is {other} and not a string"))),
+        };
+        let slash = if base.ends_with('/') { "" } else { "/" };
+        let base = format!("{base}{slash}");
+        Address::parse(&base).map_err(|failure| misconfigured(&failure.message))?;
+        Ok(Self { base, wire })
+    }
+
+    /// Asks a method that changes nothing. A plugin may send nothing but GET for a read.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub fn get(&self, method: &str) -> Result<Value, Failure> {
+        understand(method, &self.exchange(method, Method::Get, Vec::new(), Vec::new())?, None)
+    }
+
+    /// Calls a method with a JSON body.
+    ///
+    /// # Errors
+    /// What keeps Slack from doing it, by kind, with a sentence that says what to do.
+    pub fn send(&self, method: &str, body: &Value) -> Result<Value, Failure> {
+        understand(method, &self.post(method, body)?, None)
+    }
+
+    /// Calls a method whose deed may be done already: an answer of `already` is as good as one of ok.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub fn ensure(&self, method: &str, body: &Value, already: &str) -> Result<(), Failure> {
+        understand(method, &self.post(method, body)?, Some(already)).map(|_| ())
+    }
+
+    fn post(&self, method: &str, body: &Value) -> Result<Reply, Failure> {
+        let headers = vec![("content-type", "application/json; charset=utf-8")];
+        self.exchange(method, Method::Post, headers, body.to_string().into_bytes())
+    }
+
+    fn exchange(
+        &self,
+        method: &str,
+        verb: Method,
+        headers: Vec<(&'static str, &'static str)>,
+        body: Vec<u8>,
+    ) -> Result<Reply, Failure> {
+        let address = Address::parse(&format!("{}{method}", self.base))?;
+        self.wire.exchange(&Ask { method: verb, address, headers, body, reply_bytes_max: REPLY_BYTES_MAX })
+    }
+}
+
+fn misconfigured(why: &str) -> Failure {
+    Failure::new(
+        Kind::Other("misconfigured"),
+        format!("the setting `api` of the plugin `slack` is wrong: {why}"),
+    )
+}
+
+/// The body of an answer that says `"ok": true`, or no more than `already`; else why there is none.
+fn understand(method: &str, reply: &Reply, already: Option<&str>) -> Result<Value, Failure> {
+    if reply.status == 429 {
+        return Err(limited(method, reply));
+    }
+    let body: Option<Value> = serde_json::from_slice(&reply.body).ok().filter(|_| !reply.cut);
+    let ok = body.as_ref().and_then(|body| body.get("ok")).and_then(Value::as_bool);
+    match (body, ok) {
+        (Some(body), Some(true)) => Ok(body),
+        (Some(body), Some(false)) => match errors::code_of(&body).as_str() {
+            "ratelimited" => Err(limited(method, reply)),
+            code if Some(code) == already => Ok(body),
+            _ => Err(errors::failure_of(method, &body)),
+        },
+        _ if reply.status >= 500 => {
+            let message = format!("Slack answered {} to {method}: it has trouble of its own", reply.status);
+            Err(Failure::new(Kind::Unavailable, message))
+        }
+        _ => {
+            let message = format!(
+                "{method} was answered with status {} and something that is not Slack's: is the setting `api` \
+                 right?",
+                reply.status
+            );
+            Err(Failure::new(Kind::Malformed, message))
+        }
+    }
+}
+
+fn limited(method: &str, reply: &Reply) -> Failure {
+    let seconds = reply.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
+    let wait_ms = seconds.map_or(RETRY_AFTER_MS_DEFAULT, |s| s.saturating_mul(1_000).min(RETRY_AFTER_MS_MAX));
+    Failure {
+        kind: Kind::RateLimited,
+        message: format!("Slack asks to wait {} s before {method} is called again", wait_ms / 1_000),
+        retry_after_ms: Some(wait_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Reply {
+        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
+        Reply { status, headers, body: body.as_bytes().to_vec(), cut: false }
+    }
+
+    #[test]
+    fn an_answer_that_says_ok_is_the_answer() {
+        let body = understand("auth.test", &reply(200, &[], r#"{"ok":true,"team_id":"T1"}"#), None).unwrap();
+        assert_eq!(body["team_id"], "T1");
+    }
+
+    #[test]
+    fn being_asked_too_often_says_how_long_to_wait() {
+        for (limited, wait_ms) in [
+            (reply(429, &[("Retry-After", "30")], ""), 30_000),
+            (reply(429, &[], r#"{"ok":false,"error":"ratelimited"}"#), RETRY_AFTER_MS_DEFAULT),
+            (reply(200, &[("retry-after", "2")], r#"{"ok":false,"error":"ratelimited"}"#), 2_000),
+            (reply(429, &[("retry-after", "soon")], "<html>"), RETRY_AFTER_MS_DEFAULT),
+            (reply(429, &[("retry-after", "18446744073709551615")], ""), RETRY_AFTER_MS_MAX),
+        ] {
+            let failure = understand("chat.postMessage", &limited, None).unwrap_err();
+            assert_eq!(
+                (failure.kind, failure.retry_after_ms),
+                (Kind::RateLimited, Some(wait_ms)),
+                "{limited:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_slacks_is_malformed() {
+        for stranger in [
+            reply(404, &[], r#"{"message":"Not Found"}"#),
+            reply(200, &[], "<html>Log in</html>"),
+            reply(200, &[], ""),
+            reply(200, &[], r#"{"ok":"yes"}"#),
+            reply(200, &[], "[]"),
+        ] {
+            assert_eq!(
+                understand("auth.test", &stranger, None).unwrap_err().kind,
+                Kind::Malformed,
+                "{stranger:?}"
+            );
+        }
+        let cut = Reply { cut: true, ..reply(200, &[], r#"{"ok":true}"#) };
+        assert_eq!(understand("auth.test", &cut, None).unwrap_err().kind, Kind::Malformed);
+    }
+
+    #[test]
+    fn trouble_of_slacks_own_is_unavailable() {
+        assert_eq!(
+            understand("auth.test", &reply(503, &[], "<html>"), None).unwrap_err().kind,
+            Kind::Unavailable
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! The one place where the JSON of a message is composed.
+//!
+//! Always: nothing is parsed for names or links (`parse`, `link_names`, `verbatim`), nothing unfurls, every
+//! text is escaped, the fallback too, and a mention comes from [`Mention`] alone. An unfurled link would
+//! carry what a model wrote to whoever owns the address; a parsed name would notify people nobody asked.
+
+use guest::{Failure, Kind};
+use serde_json::{Value, json};
+
+use crate::ids::{ChannelId, EffectKey, Ts};
+use crate::text::{Mention, Untrusted};
+
+/// The most that one section block holds, in characters. Source: Slack's Block Kit reference.
+const SECTION_CHARS_MAX: usize = 3_000;
+/// The most that one message holds over all its blocks, in characters. Slack documents no figure and answers
+/// `msg_blocks_too_long` at about 13,200 (slackapi/bolt-js #2509).
+pub const TEXT_CHARS_MAX: usize = 12_000;
+/// The most blocks of one message. Source: Slack's Block Kit reference.
+const BLOCKS_MAX: usize = 50;
+/// The most that goes into the fallback for notifications, in characters: what Slack advises for `text`.
+const FALLBACK_CHARS_MAX: usize = 4_000;
+/// The most people that one message mentions: more is a broadcast by another name.
+pub const MENTIONS_MAX: usize = 20;
+/// What the metadata of a message is called.
+const METADATA_TYPE: &str = "chancery_effect";
+
+/// A message to a channel or a thread of it.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// Where.
+    pub channel: &'a ChannelId,
+    /// The message whose thread it goes to.
+    pub thread: Option<&'a Ts>,
+    /// Whom it asks, before the text.
+    pub mentions: &'a [Mention],
+    /// What it says.
+    pub text: Untrusted<'a>,
+    /// The effect it is.
+    pub key: &'a EffectKey,
+}
+
+/// The body of `chat.postMessage`.
+///
+/// # Errors
+/// [`Kind::InvalidInput`] when there is nothing to say or too many are mentioned, [`Kind::TooLarge`] when it
+/// does not fit into one message.
+pub fn compose(message: &Message) -> Result<Value, Failure> {
+    if message.text.is_blank() {
+        return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to post"));
+    }
+    if message.mentions.len() > MENTIONS_MAX {
+        let text = format!("one message mentions at most {MENTIONS_MAX} people");
+        return Err(Failure::new(Kind::InvalidInput, text));
+    }
+    let asked: String = message.mentions.iter().map(|mention| format!("{} ", mention.written())).collect();
+    let texts = texts(&asked, message.text)?;
+    let mut body = json!({
+        "channel": message.channel.as_str(),
+        "text": fallback(&asked, message.text),
+        "blocks": texts.iter().map(|text| section(text)).collect::<Vec<_>>(),
+        "parse": "none",
+        "link_names": false,
+        "unfurl_links": false,
+        "unfurl_media": false,
+        "metadata": { "event_type": METADATA_TYPE, "event_payload": { "key": message.key.as_str() } },
+    });
+    if let (Some(thread), Some(fields)) = (message.thread, body.as_object_mut()) {
+        fields.insert("thread_ts".to_owned(), json!(thread.as_str()));
+    }
+    Ok(body)
+}
+
+/// The texts of the blocks, each short enough; `asked` stands before the first.
+fn texts(asked: &str, text: Untrusted) -> Result<Vec<String>, Failure> {
+    let chars = asked.len() + text.units();
+    let pieces = text.pieces(SECTION_CHARS_MAX - asked.len().min(SECTION_CHARS_MAX), SECTION_CHARS_MAX);
+    if chars > TEXT_CHARS_MAX || pieces.len() > BLOCKS_MAX {
+        let message = format!(
+            "the text has {chars} characters once escaped, in {} blocks; Slack takes {TEXT_CHARS_MAX} in \
+             {BLOCKS_MAX}: say less, or say it in several messages",
+            pieces.len()
+        );
+        return Err(Failure::new(Kind::TooLarge, message));
+    }
+    let before = |n: usize| if n == 0 { asked } else { "" };
+    Ok(pieces.iter().enumerate().map(|(n, piece)| format!("{}{}", before(n), piece.escaped())).collect())
+}
+
+fn section(text: &str) -> Value {
+    json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } })
+}
+
+/// What a notification shows, and whoever cannot show blocks.
+fn fallback(asked: &str, text: Untrusted) -> String {
+    let ellipsis = "…";
+    let room = FALLBACK_CHARS_MAX - (asked.len() + 1).min(FALLBACK_CHARS_MAX);
+    let pieces = text.pieces(room, room);
+    let end = if pieces.len() > 1 { ellipsis } else { "" };
+    let first = pieces.first().map_or(String::new(), |piece| piece.escaped());
+    format!("{asked}{first}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::UserId;
+
+    /// Texts that ping people in programs that are not careful.
+    const CORPUS: [&str; 21] = [
+        "<!here>",
+        "<!channel>",
+        "<!everyone>",
+        "@here",
+        "@channel",
+        "@everyone",
+        "@oncall",
+        "#general",
+        "<#C012|general>",
+        "<@U012|x>",
+        "<@U012>",
+        "<@W012>",
+        "<!subteam^S1>",
+        "<!date^1^{date}|now>",
+        "&lt;!here&gt;",
+        "&amp;lt;!here&amp;gt;",
+        "<\u{200b}!here>",
+        "[site](https://a.example/<!here>)",
+        "<https://a.example/?q=secret|click>",
+        "Bob <!channel>",
+        "`<!here>` ```<@U012>```",
+    ];
+
+    fn mentions(ids: &[&str]) -> Vec<Mention> {
+        ids.iter().map(|id| Mention::new(UserId::try_from((*id).to_owned()).unwrap())).collect()
+    }
+
+    fn composed(text: &str, asked: &[&str]) -> Result<Value, Failure> {
+        compose(&Message {
+            channel: &ChannelId::try_from("C0123".to_owned()).unwrap(),
+            thread: Some(&Ts::try_from("1.0".to_owned()).unwrap()),
+            mentions: &mentions(asked),
+            text: Untrusted::new(text),
+            key: &EffectKey::parse("effect_1").unwrap(),
+        })
+    }
+
+    /// Calls `see` with every string, key or value, of a JSON value.
+    fn walk(value: &Value, see: &mut dyn FnMut(&str)) {
+        match value {
+            Value::String(text) => see(text),
+            Value::Array(items) => items.iter().for_each(|item| walk(item, see)),
+            Value::Object(fields) => fields.iter().for_each(|(key, field)| {
+                see(key);
+                walk(field, see);
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Every `mrkdwn` object of a JSON value.
+    fn mrkdwn(value: &Value) -> Vec<&Value> {
+        let own = (value.get("type") == Some(&json!("mrkdwn"))).then_some(value);
+        let within: Vec<&Value> = match value {
+            Value::Array(items) => items.iter().flat_map(mrkdwn).collect(),
+            Value::Object(fields) => fields.values().flat_map(mrkdwn).collect(),
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(within).collect()
+    }
+
+    /// The rules of every outgoing message: research/slack.md 3.6.
+    fn assert_harmless(body: &Value, asked: &[&str]) {
+        walk(body, &mut |text| {
+            let mut rest = text.to_owned();
+            for id in asked {
+                rest = rest.replace(&format!("<@{id}>"), "");
+            }
+            for bad in ["<@", "<!", "<#", "<", ">"] {
+                assert!(!rest.contains(bad), "`{bad}` in `{text}`");
+            }
+        });
+        let written: usize =
+            asked.iter().map(|id| body["text"].as_str().unwrap().matches(&format!("<@{id}>")).count()).sum();
+        assert_eq!(written, asked.len(), "a mention is there once for each asked: {body}");
+        let texts = mrkdwn(body);
+        assert!(!texts.is_empty());
+        assert!(texts.iter().all(|text| text["verbatim"] == json!(true)), "{body}");
+        assert_eq!(body["parse"], json!("none"));
+        for flag in ["link_names", "unfurl_links", "unfurl_media"] {
+            assert_eq!(body[flag], json!(false), "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_composed_as_slack_takes_it() {
+        assert_eq!(
+            composed("Tea & <cake>", &["U012"]).unwrap(),
+            json!({
+                "channel": "C0123",
+                "thread_ts": "1.0",
+                "text": "<@U012> Tea &amp; &lt;cake&gt;",
+                "blocks": [{
+                    "type": "section",
+                    "text": { "type": "mrkdwn", "text": "<@U012> Tea &amp; &lt;cake&gt;", "verbatim": true },
+                }],
+                "parse": "none",
+                "link_names": false,
+                "unfurl_links": false,
+                "unfurl_media": false,
+                "metadata": { "event_type": "chancery_effect", "event_payload": { "key": "effect_1" } },
+            })
+        );
+    }
+
+    #[test]
+    fn nothing_in_the_corpus_becomes_a_mention() {
+        for text in CORPUS {
+            assert_harmless(&composed(text, &[]).unwrap(), &[]);
+            assert_harmless(&composed(text, &["U777"]).unwrap(), &["U777"]);
+        }
+    }
+
+    #[test]
+    fn a_text_of_exactly_the_limit_fits_and_one_character_more_is_too_large() {
+        let words = "word ".repeat(TEXT_CHARS_MAX / 5);
+        assert!(composed(&words, &[]).is_ok());
+        let failure = composed(&format!("{words}!"), &[]).unwrap_err();
+        assert_eq!(failure.kind, Kind::TooLarge);
+        assert!(failure.message.contains("12000"), "{}", failure.message);
+        // What counts is the length once escaped.
+        assert_eq!(composed(&"<".repeat(3_001), &[]).unwrap_err().kind, Kind::TooLarge);
+    }
+
+    #[test]
+    fn a_long_text_keeps_within_the_limit_of_each_block_and_of_the_fallback() {
+        let body = composed(&"A sentence of some length. ".repeat(440), &["U012"]).unwrap();
+        assert_eq!(body["blocks"].as_array().unwrap().len(), 4);
+        for text in mrkdwn(&body) {
+            assert!(text["text"].as_str().unwrap().chars().count() <= SECTION_CHARS_MAX);
+        }
+        let fallback = body["text"].as_str().unwrap();
+        assert!(fallback.chars().count() <= FALLBACK_CHARS_MAX, "{}", fallback.len());
+        assert!(fallback.ends_with('…'));
+    }
+
+    #[test]
+    fn nothing_to_say_and_too_many_to_ask_are_invalid() {
+        assert_eq!(composed(" \n", &["U012"]).unwrap_err().kind, Kind::InvalidInput);
+        assert_eq!(composed("hello", &["U012"; MENTIONS_MAX + 1]).unwrap_err().kind, Kind::InvalidInput);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_ever_becomes_a_mention(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    proptest::sample::select(&CORPUS[..]).prop_map(str::to_owned),
+                    "\\PC{0,40}",
+                    "[<>@!#&;|^UWCS0-9\n ]{0,40}",
+                    "(<@U777>|<@U888>){1,2}",
+                ],
+                0..30
+            ),
+            asked in proptest::sample::subsequence(vec!["U012", "W99ABC"], 0..=2),
+        ) {
+            // Starts with a word, so that there is always something to say.
+            let text = format!("x {}", parts.concat());
+            if let Ok(body) = composed(&text, &asked) {
+                // A mention in the text itself is text: only the asked ones count, once each.
+                assert_harmless(&body, &asked);
+            } else {
+                prop_assert!(Untrusted::new(&text).units() > TEXT_CHARS_MAX - 100);
+            }
+        }
+    }
+}

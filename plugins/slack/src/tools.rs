@@ -1,0 +1,271 @@
+//! The three tools: typed input, one call of the API, typed output.
+
+use guest::{Failure, Kind};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::ids::{ChannelId, EffectKey, Emoji, Ts, UserId};
+use crate::message::{Message, compose};
+use crate::text::{Mention, Untrusted};
+
+/// The input of `slack.post`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Post {
+    channel: ChannelId,
+    thread_ts: Option<Ts>,
+    text: String,
+    #[serde(default)]
+    mention: Vec<UserId>,
+}
+
+/// Posts a message.
+///
+/// # Errors
+/// See [`compose`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
+pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
+    let mut asked: Vec<UserId> = Vec::new();
+    for user in input.mention {
+        if !asked.contains(&user) {
+            asked.push(user);
+        }
+    }
+    let mentions: Vec<Mention> = asked.into_iter().map(Mention::new).collect();
+    let body = compose(&Message {
+        channel: &input.channel,
+        thread: input.thread_ts.as_ref(),
+        mentions: &mentions,
+        text: Untrusted::new(&input.text),
+        key: &EffectKey::parse(key)?,
+    })?;
+    posted(&api.send("chat.postMessage", &body)?, input.thread_ts.is_some())
+}
+
+/// What Slack says it posted, and not what was asked: a reply to a deleted message may have gone to the
+/// channel. `thread_ts` is null then, and absent where none was asked and none is there.
+fn posted(answer: &Value, in_thread: bool) -> Result<Value, Failure> {
+    let text = |path: &str| answer.pointer(path).and_then(Value::as_str);
+    let (Some(channel), Some(ts)) = (text("/channel"), text("/ts")) else {
+        let message =
+            "Slack posted the message and does not say where: look in the channel before posting again";
+        return Err(Failure::new(Kind::Malformed, message));
+    };
+    let mut output = json!({ "channel": channel, "ts": ts });
+    let thread = text("/message/thread_ts");
+    if let Some(fields) = output.as_object_mut().filter(|_| in_thread || thread.is_some()) {
+        fields.insert("thread_ts".to_owned(), json!(thread));
+    }
+    Ok(output)
+}
+
+/// The input of `slack.react`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct React {
+    channel: ChannelId,
+    ts: Ts,
+    emoji: Emoji,
+}
+
+/// Puts an emoji on a message. One that is there already is what was wanted.
+///
+/// # Errors
+/// See [`Api::send`].
+pub fn react(input: React, api: &Api) -> Result<Value, Failure> {
+    let (channel, ts, emoji) = (input.channel.as_str(), input.ts.as_str(), input.emoji.as_str());
+    let body = json!({ "channel": channel, "timestamp": ts, "name": emoji });
+    api.ensure("reactions.add", &body, "already_reacted")?;
+    Ok(json!({ "channel": channel, "ts": ts, "emoji": emoji }))
+}
+
+/// The input of `slack.identity`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {}
+
+/// Who the bot is.
+#[derive(Debug, Serialize)]
+struct Bot<'a> {
+    team: &'a str,
+    bot_user: &'a str,
+    bot: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app: Option<&'a str>,
+    name: &'a str,
+}
+
+/// Asks Slack who the token belongs to.
+///
+/// # Errors
+/// See [`Api::get`]; [`Kind::NotAllowed`] when it belongs to a person, [`Kind::Malformed`] when the answer
+/// leaves something out.
+pub fn identity(_: Identity, api: &Api) -> Result<Value, Failure> {
+    let answer = api.get("auth.test")?;
+    let text = |key: &str| answer.get(key).and_then(Value::as_str);
+    let needed = |key: &str| {
+        text(key).ok_or_else(|| {
+            Failure::new(Kind::Malformed, format!("Slack's answer to auth.test has no `{key}`"))
+        })
+    };
+    let person = || Failure::new(Kind::NotAllowed, "the token belongs to a person: use a bot token (xoxb-…)");
+    let bot = Bot {
+        team: needed("team_id")?,
+        bot_user: needed("user_id")?,
+        bot: text("bot_id").ok_or_else(person)?,
+        app: text("app_id"),
+        name: needed("user")?,
+    };
+    serde_json::to_value(bot)
+        .map_err(|e| Failure::new(Kind::Malformed, format!("the identity is not JSON: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use guest::http::{Ask, Method, Reply, Wire};
+    use guest::{Call, Host, Level};
+
+    use super::*;
+    use crate::answer;
+
+    /// Answers every request alike, and keeps what was asked.
+    struct Canned {
+        status: u16,
+        body: Value,
+        asked: RefCell<Vec<Ask>>,
+    }
+
+    impl Wire for Canned {
+        fn exchange(&self, ask: &Ask) -> Result<Reply, Failure> {
+            self.asked.borrow_mut().push(ask.clone());
+            let body = self.body.to_string().into_bytes();
+            Ok(Reply { status: self.status, headers: Vec::new(), body, cut: false })
+        }
+    }
+
+    struct Office {
+        api: Option<Value>,
+        token: bool,
+    }
+
+    impl Host for Office {
+        fn setting(&self, key: &str) -> Option<Value> {
+            self.api.clone().filter(|_| key == "api")
+        }
+
+        fn credential_exists(&self, reference: &str) -> bool {
+            self.token && reference == "slack.bot-token"
+        }
+
+        fn log(&self, _level: Level, _line: &str) {}
+    }
+
+    const OFFICE: Office = Office { api: None, token: true };
+
+    fn canned(body: Value) -> Canned {
+        Canned { status: 200, body, asked: RefCell::default() }
+    }
+
+    fn call(tool: &str, input: Value) -> Call {
+        Call { tool: tool.to_owned(), input, key: "effect_1".to_owned() }
+    }
+
+    #[test]
+    fn a_post_is_one_request_without_a_token_of_ours() {
+        let wire =
+            canned(json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {"thread_ts": "1.0"}}));
+        let input =
+            json!({"channel": "C012", "thread_ts": "1.0", "text": "Hello", "mention": ["U012", "U012"]});
+        let output = answer(&call("slack.post", input), &OFFICE, &wire);
+        assert_eq!(output, Ok(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"})));
+        let asked = wire.asked.into_inner();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].method, Method::Post);
+        assert_eq!(asked[0].address.to_string(), "https://slack.com/api/chat.postMessage");
+        assert_eq!(asked[0].headers, [("content-type", "application/json; charset=utf-8")]);
+        let body: Value = serde_json::from_slice(&asked[0].body).unwrap();
+        assert_eq!(body["text"], "<@U012> Hello");
+        assert_eq!(body["metadata"]["event_payload"], json!({"key": "effect_1"}));
+    }
+
+    #[test]
+    fn a_reply_that_slack_put_elsewhere_is_reported_as_it_is() {
+        let reply = json!({"channel": "C012", "thread_ts": "1.0", "text": "Hello"});
+        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}));
+        let output = answer(&call("slack.post", reply), &OFFICE, &wire).unwrap();
+        assert_eq!(output, json!({"channel": "C012", "ts": "2.0", "thread_ts": null}));
+        let top =
+            answer(&call("slack.post", json!({"channel": "C012", "text": "Hello"})), &OFFICE, &wire).unwrap();
+        assert_eq!(top, json!({"channel": "C012", "ts": "2.0"}));
+    }
+
+    #[test]
+    fn a_name_in_place_of_an_id_is_invalid_and_never_sent() {
+        let wire = canned(json!({"ok": true}));
+        for input in [
+            json!({"channel": "#general", "text": "Hello"}),
+            json!({"channel": "C012", "text": "Hello", "mention": ["here"]}),
+            json!({"channel": "C012", "text": "Hello", "mention": ["U012> <!channel"]}),
+            json!({"channel": "C012", "text": "Hello", "thread_ts": "now"}),
+            json!({"channel": "C012", "text": "Hello", "unfurl_links": true}),
+        ] {
+            let failure = answer(&call("slack.post", input.clone()), &OFFICE, &wire).unwrap_err();
+            assert_eq!(failure.kind, Kind::InvalidInput, "{input}");
+        }
+        assert!(wire.asked.into_inner().is_empty());
+    }
+
+    #[test]
+    fn without_a_token_the_failure_says_what_is_missing() {
+        let wire = canned(json!({"ok": true}));
+        let office = Office { api: None, token: false };
+        let failure = answer(&call("slack.identity", json!({})), &office, &wire).unwrap_err();
+        assert_eq!(failure.kind, Kind::NotAllowed);
+        assert!(failure.message.contains("`slack.bot-token`"), "{}", failure.message);
+        assert!(wire.asked.into_inner().is_empty());
+    }
+
+    #[test]
+    fn the_operator_may_put_the_api_elsewhere() {
+        for base in ["http://127.0.0.1:3900/api", "http://127.0.0.1:3900/api/"] {
+            let wire = canned(
+                json!({"ok": true, "team_id": "T1", "user_id": "U1", "bot_id": "B1", "user": "brain"}),
+            );
+            let office = Office { api: Some(json!(base)), token: true };
+            let output = answer(&call("slack.identity", json!({})), &office, &wire);
+            assert_eq!(output, Ok(json!({"team": "T1", "bot_user": "U1", "bot": "B1", "name": "brain"})));
+            let asked = wire.asked.into_inner();
+            assert_eq!(asked[0].address.to_string(), "http://127.0.0.1:3900/api/auth.test");
+            assert_eq!((asked[0].method, asked[0].body.len()), (Method::Get, 0));
+        }
+        for bad in [json!(7), json!("slack.com/api/"), json!("ftp://slack.com/")] {
+            let office = Office { api: Some(bad), token: true };
+            let failure =
+                answer(&call("slack.identity", json!({})), &office, &canned(json!({}))).unwrap_err();
+            assert_eq!(failure.kind, Kind::Other("misconfigured"));
+        }
+    }
+
+    #[test]
+    fn the_token_of_a_person_is_not_allowed() {
+        let wire = canned(json!({"ok": true, "team_id": "T1", "user_id": "U1", "user": "alice"}));
+        let failure = answer(&call("slack.identity", json!({})), &OFFICE, &wire).unwrap_err();
+        assert_eq!(failure.kind, Kind::NotAllowed);
+    }
+
+    #[test]
+    fn a_reaction_that_is_there_already_is_done() {
+        let input = json!({"channel": "C012", "ts": "1.0", "emoji": "eyes"});
+        for body in [json!({"ok": true}), json!({"ok": false, "error": "already_reacted"})] {
+            let wire = canned(body);
+            let output = answer(&call("slack.react", input.clone()), &OFFICE, &wire);
+            assert_eq!(output, Ok(input.clone()));
+            let sent: Value = serde_json::from_slice(&wire.asked.into_inner()[0].body).unwrap();
+            assert_eq!(sent, json!({"channel": "C012", "timestamp": "1.0", "name": "eyes"}));
+        }
+        let wire = canned(json!({"ok": false, "error": "message_not_found"}));
+        assert_eq!(answer(&call("slack.react", input), &OFFICE, &wire).unwrap_err().kind, Kind::NotFound);
+    }
+}

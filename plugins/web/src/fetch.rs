@@ -1,0 +1,222 @@
+//! One GET, and its answer as an output or a failure.
+
+use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::{Failure, Kind, excerpt};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::html;
+use crate::text;
+
+/// The most that is read of a page, in bytes: long articles fit, and a model could not read more.
+pub const BODY_BYTES_MAX: usize = 1_024 * 1_024;
+/// How much of a location or content type a message repeats, in characters.
+const EXCERPT_CHARS_MAX: usize = 2_048;
+
+/// The input of `web.fetch`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fetch {
+    url: String,
+    max_bytes: Option<usize>,
+}
+
+/// The output of `web.fetch`.
+#[derive(Debug, Serialize)]
+struct Page {
+    url: String,
+    status: u16,
+    content_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    text: String,
+    truncated: bool,
+}
+
+/// Fetches through `wire`.
+///
+/// # Errors
+/// `invalid-input` for an address that cannot be asked; what [`Wire::exchange`] says; `other("redirect")`
+/// naming where a redirect leads; `malformed` when the answer is not text. An HTTP error is an output.
+pub fn fetch(input: Fetch, wire: &dyn Wire) -> Result<Value, Failure> {
+    let address = Address::parse(&input.url)?;
+    let reply = wire.exchange(&Ask {
+        method: Method::Get,
+        address: address.clone(),
+        headers: vec![
+            ("accept", "text/html, application/xhtml+xml, text/plain, application/json;q=0.9, */*;q=0.1"),
+            ("accept-encoding", "identity"),
+            ("user-agent", concat!("chancery-web/", env!("CARGO_PKG_VERSION"))),
+        ],
+        body: Vec::new(),
+        reply_bytes_max: input.max_bytes.unwrap_or(BODY_BYTES_MAX).clamp(1, BODY_BYTES_MAX),
+    })?;
+    refuse_redirect(&reply)?;
+    let page = read(&address, &reply)?;
+    serde_json::to_value(page)
+        .map_err(|e| Failure::new(Kind::Malformed, format!("the page is not JSON: {e}")))
+}
+
+/// Nobody granted the address that a redirect names, so it is for the caller to ask for it.
+fn refuse_redirect(reply: &Reply) -> Result<(), Failure> {
+    match (reply.status, reply.header("location")) {
+        (301 | 302 | 303 | 307 | 308, Some(location)) => {
+            let location = excerpt(&location, EXCERPT_CHARS_MAX);
+            let message = format!(
+                "the page redirects ({}) to `{location}`: fetch that address if it is wanted",
+                reply.status
+            );
+            Err(Failure::new(Kind::Other("redirect"), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read(address: &Address, reply: &Reply) -> Result<Page, Failure> {
+    let coding = reply.header("content-encoding").unwrap_or_default();
+    if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
+        let coding = excerpt(&coding, EXCERPT_CHARS_MAX);
+        return Err(Failure::new(
+            Kind::Malformed,
+            format!("the page came as `{coding}`, which nobody asked for"),
+        ));
+    }
+    let content_type = reply.header("content-type").unwrap_or_default();
+    let (title, text) = match text::form_of(&content_type, &reply.body) {
+        text::Form::Html => {
+            let page = html::readable(&text::decode(&reply.body, reply.cut));
+            (page.title, page.text)
+        }
+        text::Form::Plain => (None, text::decode(&reply.body, reply.cut)),
+        text::Form::Other => {
+            let shown = excerpt(&content_type, EXCERPT_CHARS_MAX);
+            let message = format!("the page is `{shown}`, not text: web.fetch reads HTML and other text");
+            return Err(Failure::new(Kind::Malformed, message));
+        }
+    };
+    Ok(Page {
+        url: address.to_string(),
+        status: reply.status,
+        content_type,
+        title,
+        text,
+        truncated: reply.cut,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// Answers every request with one reply, and keeps what was asked.
+    struct Canned {
+        reply: Result<Reply, Failure>,
+        asked: RefCell<Vec<Ask>>,
+    }
+
+    impl Wire for Canned {
+        fn exchange(&self, ask: &Ask) -> Result<Reply, Failure> {
+            self.asked.borrow_mut().push(ask.clone());
+            self.reply.clone()
+        }
+    }
+
+    fn canned(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Canned {
+        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
+        let reply = Reply { status, headers, body: body.to_vec(), cut: false };
+        Canned { reply: Ok(reply), asked: RefCell::default() }
+    }
+
+    fn fetch_from(wire: &Canned, input: Value) -> Result<Value, Failure> {
+        fetch(serde_json::from_value(input).unwrap(), wire)
+    }
+
+    #[test]
+    fn a_page_comes_back_as_title_and_text() {
+        let wire = canned(
+            200,
+            &[("content-type", "text/html; charset=utf-8")],
+            b"<title>Opening hours</title><h1>Hours</h1><p>Open from nine &amp; on time.</p>",
+        );
+        let page = fetch_from(&wire, json!({"url": "https://Example.com/hours#today"}));
+        assert_eq!(
+            page,
+            Ok(json!({
+                "url": "https://example.com/hours",
+                "status": 200,
+                "content_type": "text/html; charset=utf-8",
+                "title": "Opening hours",
+                "text": "# Hours\n\nOpen from nine & on time.",
+                "truncated": false,
+            }))
+        );
+    }
+
+    #[test]
+    fn one_get_is_sent_with_no_credential_and_no_wish_for_compression() {
+        let wire = canned(200, &[("content-type", "text/plain")], b"hello");
+        fetch_from(&wire, json!({"url": "https://example.com/a", "max_bytes": 10})).unwrap();
+        let asked = wire.asked.into_inner();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].method, Method::Get);
+        assert_eq!(asked[0].reply_bytes_max, 10);
+        let names: Vec<&str> = asked[0].headers.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["accept", "accept-encoding", "user-agent"]);
+    }
+
+    #[test]
+    fn nobody_can_ask_for_more_than_the_limit() {
+        let wire = canned(200, &[("content-type", "text/plain")], b"hello");
+        fetch_from(&wire, json!({"url": "https://example.com/a", "max_bytes": 99_000_000})).unwrap();
+        assert_eq!(wire.asked.into_inner()[0].reply_bytes_max, BODY_BYTES_MAX);
+    }
+
+    #[test]
+    fn an_http_error_is_an_output_with_its_status() {
+        let wire = canned(404, &[("content-type", "text/plain")], b"no such page");
+        let page = fetch_from(&wire, json!({"url": "https://example.com/gone"})).unwrap();
+        assert_eq!(page.pointer("/status"), Some(&json!(404)));
+        assert_eq!(page.pointer("/text"), Some(&json!("no such page")));
+        assert_eq!(page.pointer("/title"), None);
+    }
+
+    #[test]
+    fn a_redirect_is_not_followed_and_names_where_it_leads() {
+        for status in [301, 302, 303, 307, 308] {
+            let wire = canned(status, &[("location", "https://elsewhere.example/")], b"");
+            let failure = fetch_from(&wire, json!({"url": "https://example.com/"})).unwrap_err();
+            assert_eq!(failure.kind, Kind::Other("redirect"));
+            assert!(failure.message.contains("`https://elsewhere.example/`"), "{}", failure.message);
+            assert_eq!(wire.asked.into_inner().len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_malformed() {
+        for (content_type, coding) in [("image/png", ""), ("text/html", "gzip")] {
+            let wire =
+                canned(200, &[("content-type", content_type), ("content-encoding", coding)], b"\x89PNG\0");
+            let failure = fetch_from(&wire, json!({"url": "https://example.com/logo.png"})).unwrap_err();
+            assert_eq!(failure.kind, Kind::Malformed, "{content_type} {coding}");
+        }
+    }
+
+    #[test]
+    fn the_hosts_no_reaches_the_caller_unchanged() {
+        let no = Failure::new(Kind::NotAllowed, "the host let no request out");
+        let wire = Canned { reply: Err(no.clone()), asked: RefCell::default() };
+        assert_eq!(fetch_from(&wire, json!({"url": "https://intranet.example.com/"})), Err(no));
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_asked_is_never_sent() {
+        let wire = canned(200, &[], b"");
+        let failure = fetch_from(&wire, json!({"url": "file:///etc/passwd"})).unwrap_err();
+        assert_eq!(failure.kind, Kind::InvalidInput);
+        assert!(wire.asked.into_inner().is_empty());
+    }
+}
