@@ -133,7 +133,7 @@ fn deny(paths: &Paths) -> Result<Outcome, Stop> {
     if !is_there(prepare::cargo(paths).args(["deny", "--version"])) {
         return Ok(Outcome::Skipped("cargo-deny is not installed (cargo install --locked cargo-deny)"));
     }
-    pass(prepare::cargo(paths).args(["deny", "check", "--config", ".config/deny.toml"]))
+    pass(prepare::cargo(paths).args(["deny", "--config", ".config/deny.toml", "check"]))
         .map(|()| Outcome::Passed)
 }
 

@@ -150,13 +150,11 @@ fn remap_flag(from: &Path, to: &str) -> OsString {
 /// What a command prints, or why it could not say.
 fn answer(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| format!("`{program}` did not start: {e}"))?;
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|e| format!("`{program}` did not start: {e}"))?;
     if !output.status.success() {
-        return Err(format!("`{program}` ended with {}", output.status));
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{program}` ended with {}: {}", output.status, said.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

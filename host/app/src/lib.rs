@@ -1,1 +1,14 @@
-//! placeholder
+//! The whole: configuration, wiring, the run loop, the command line. It holds no rule of its own.
+
+pub mod cli;
+pub mod config;
+pub mod doctor;
+pub mod look;
+pub mod run;
+pub mod seed;
+pub mod serve;
+pub mod show;
+pub mod wire;
+
+pub use config::Config;
+pub use wire::{Office, Ports};

@@ -1,1 +1,40 @@
-fn main(){}
+//! `chancery`: parse, trace, run; one line on standard error says what went wrong.
+
+use app::cli::Cli;
+use app::run::run;
+use clap::Parser;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// Names what is logged: `CHANCERY_LOG=debug`, or `CHANCERY_LOG=turn=debug,info`.
+const LOG_VARIABLE: &str = "CHANCERY_LOG";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let quiet = if matches!(cli.command, app::cli::Command::Serve) { "info" } else { "warn" };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(quiet));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&anyhow::Error::from(error).context("the runtime does not start")),
+    };
+    let code = match runtime.block_on(run(cli)) {
+        Ok(code) => code,
+        Err(error) => failed(&error),
+    };
+    // Reading standard input cannot be interrupted: a chat that has ended does not wait for one more line.
+    runtime.shutdown_background();
+    code
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    // A source that its own context repeats word for word is said once.
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !said.iter().any(|before| before.contains(&cause)) {
+            said.push(cause);
+        }
+    }
+    eprintln!("chancery: {}", said.join(": ").replace('\n', " "));
+    ExitCode::FAILURE
+}

@@ -62,11 +62,12 @@ impl Office {
     }
 
     async fn open(&self, topic: &str, asked_by: &EventId) -> TurnId {
-        let turn = TurnId::derived(&[asked_by.as_str()]);
+        let topic = Topic::parse(topic).unwrap();
+        let turn = Wake { seat: seat(), topic: topic.clone(), asked_by: asked_by.clone() }.turn();
         let fact = TurnOpened {
             turn: turn.clone(),
             seat: seat(),
-            topic: Topic::parse(topic).unwrap(),
+            topic,
             woken_by: asked_by.clone(),
             reply_to: None,
             model: "scripted/story".into(),
@@ -154,6 +155,25 @@ async fn the_heaviest_comes_first_and_of_two_alike_the_one_that_waited_longer() 
     office.at(3_001).ask("slack:T1:C1:3.0", "again").await;
     let topics: Vec<String> = office.wakes(&[]).await.into_iter().map(|wake| wake.topic.to_string()).collect();
     assert_eq!(topics, ["slack:T1:C1:3.0", "slack:T1:C1:1.0", "slack:T1:C1:2.0"]);
+}
+
+#[tokio::test]
+async fn an_ask_that_had_its_turn_wakes_nobody_again() {
+    let office = Office::new().await;
+    let asked_by = office.at(1_000).ask(TOPIC, "m1").await;
+    let turn = office.open(TOPIC, &asked_by).await;
+    office.end(&turn).await;
+    // A second delivery of the same message is classified anew and asks for the same turn.
+    let fact = DeliveryClassified {
+        delivery: EventId::derived(&["delivery", "second"]),
+        message: Some(asked_by),
+        class: Class::Explicit,
+        reason: "mention".into(),
+        topic: Some(Topic::parse(TOPIC).unwrap()),
+        asks: Some(seat()),
+    };
+    office.at(60_000).append(StreamName::new("delivery", "second"), fact.into()).await;
+    assert_eq!(office.wakes(&[]).await, []);
 }
 
 #[tokio::test]

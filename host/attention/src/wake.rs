@@ -8,7 +8,7 @@
 //! its window, at [`BURST_WINDOW_MS`] after the opening.
 
 use crate::pressure::{WAKE_LINE, pressure};
-use event::{EventId, SeatId, Timestamp, Topic};
+use event::{EventId, SeatId, Timestamp, Topic, TurnId};
 use fold::signal::{SignalRow, Signals};
 use fold::turn::{TurnRow, Turns};
 use fold::{Projection, Row, decode};
@@ -36,6 +36,15 @@ pub struct Wake {
     pub asked_by: EventId,
 }
 
+impl Wake {
+    /// The turn that answers this ask. The name is derived from seat and ask, so whoever acts on a wake, and
+    /// however often, means one turn.
+    #[must_use]
+    pub fn turn(&self) -> TurnId {
+        TurnId::derived(&[self.seat.as_str(), self.asked_by.as_str()])
+    }
+}
+
 /// Who should look now, heaviest first, as the record's signal says.
 ///
 /// `turns` are the turns that stand open, and those that opened within the last [`BURST_WINDOW_MS`] even if
@@ -45,7 +54,14 @@ pub struct Wake {
 /// Whatever the record answers when its rows cannot be read.
 pub async fn wake(record: &Record, now: Timestamp, turns: &[TurnRow]) -> Result<Vec<Wake>, record::Error> {
     let rows = record.ranked(Signals.name(), 1, SIGNALS_MAX).await?;
-    Ok(due(&states(&rows), now, turns))
+    let mut wakes = Vec::new();
+    for wake in due(&states(&rows), now, turns) {
+        // An ask has one turn: a second word about the same message is not a second ask.
+        if record.row(Turns.name(), wake.turn().as_str()).await?.is_none() {
+            wakes.push(wake);
+        }
+    }
+    Ok(wakes)
 }
 
 /// The turns that stand open, in the order in which they opened: what a host that starts takes up again.

@@ -26,6 +26,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vault::Vault;
 
+/// Time enough for a guest to turn a timeout into a failure of its own.
+const LAST_WORDS_MS_MAX: u64 = 500;
+
 /// Runs components. One for the host.
 pub struct Hands {
     engine: Arc<Engine>,
@@ -102,7 +105,7 @@ impl Hands {
             egress: self.egress.clone(),
             routes: request.routes.clone().into(),
             effect: request.effect,
-            deadline,
+            deadline: deadline - Duration::from_millis(last_words_ms(limits)),
             clock: self.clock.clone(),
             account: account.clone(),
             limits: *limits,
@@ -180,6 +183,11 @@ impl Hands {
                 .map_err(|reason| failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))),
         }
     }
+}
+
+/// How long before its end a call's requests end: so that the guest can still say what happened.
+fn last_words_ms(limits: &Limits) -> u64 {
+    LAST_WORDS_MS_MAX.min(limits.wall_ms / 10)
 }
 
 /// The output, if it is JSON within its limits that fits the tool's schema.

@@ -20,6 +20,9 @@ pub const TERMINAL_TEAM: &str = "local";
 /// [`Place::thread_ts`] of everything said in a terminal session: one session is one topic.
 pub const TERMINAL_ROOT: &str = "0";
 
+/// [`DeliveryReceived::kind`] of Slack's events.
+pub(crate) const EVENT_CALLBACK: &str = "event_callback";
+
 /// Longest id or timestamp that a place is made of, in bytes. Slack's have about 11 and 17; four of these fit
 /// a topic and a stream name.
 pub const ID_PART_BYTES_MAX: usize = 48;
@@ -48,10 +51,12 @@ impl<'a> Arrival<'a> {
         Self { delivery }
     }
 
-    /// Whether it tells of a message, rather than of anything else.
+    /// Whether it tells of a message, rather than of anything else. A message inside any other kind of delivery,
+    /// such as the one a button hangs on, is quoted.
     #[must_use]
     pub fn is_message(&self) -> bool {
-        matches!(self.delivery.event.as_str(), "message" | "app_mention")
+        self.delivery.kind == EVENT_CALLBACK
+            && matches!(self.delivery.event.as_str(), "message" | "app_mention")
     }
 
     /// Whether somebody or something said it just now, in a subtype that carries words.
@@ -203,7 +208,7 @@ impl<'a> Arrival<'a> {
         // A place that makes no topic could never be answered or found again.
         place.topic()?;
         Some(MessageReceived {
-            author: self.author(&place),
+            author: self.author(&place, own),
             place,
             text: self.text().to_owned(),
             mentions_office: self.names_office(own),
@@ -211,21 +216,19 @@ impl<'a> Arrival<'a> {
         })
     }
 
-    fn author(&self, place: &Place) -> Author {
+    fn author(&self, place: &Place, own: Option<&ConnectionIdentified>) -> Author {
         if place.kind == PlaceKind::Terminal {
             let principal = PrincipalId::parse(self.text_at("/person")).ok();
             return Author { principal, external: String::new(), bot: false };
         }
         let sender = self.sender();
         let team = self.author_teams().find(|team| is_plain(team)).unwrap_or(place.team.as_str());
-        let person = !sender.is_program && is_plain(sender.user);
+        // Some senders echo the office's own messages as those of a plain user.
+        let is_program = sender.is_program || own.is_some_and(|own| sender.is_office(own));
+        let person = !is_program && is_plain(sender.user);
         let principal =
             person.then(|| PrincipalId::parse(&format!("person_slack.{team}.{}", sender.user)).ok());
-        Author {
-            principal: principal.flatten(),
-            external: sender.external().to_owned(),
-            bot: sender.is_program,
-        }
+        Author { principal: principal.flatten(), external: sender.external().to_owned(), bot: is_program }
     }
 
     /// The workspaces that the delivery says its author is of. `team` says so only where nothing better does:

@@ -4,7 +4,7 @@
 //! said, messages to somebody else, people from outside, then what addresses the office, then what is only
 //! emoji. What is left was said to everyone.
 
-use crate::arrival::{Arrival, SOURCE_TERMINAL};
+use crate::arrival::{Arrival, EVENT_CALLBACK, SOURCE_TERMINAL};
 use crate::notation::is_emoji_only;
 use crate::reason::Reason;
 use event::{ConnectionIdentified, PlaceKind};
@@ -18,7 +18,7 @@ pub fn classify(arrival: &Arrival<'_>, mentions_office: bool, own: Option<&Conne
     if arrival.delivery.source == SOURCE_TERMINAL {
         return Reason::Terminal;
     }
-    if arrival.delivery.kind != "event_callback" {
+    if arrival.delivery.kind != EVENT_CALLBACK {
         return of_kind(&arrival.delivery.kind);
     }
     match own {

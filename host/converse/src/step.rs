@@ -39,7 +39,12 @@ pub async fn step(record: &Record, host: &PrincipalId, desk: &SeatId) -> Result<
     Ok(events.len())
 }
 
-async fn classify_one(record: &Record, delivery: &Event, next: Option<Event>, office: &Office) -> Result<(), Error> {
+async fn classify_one(
+    record: &Record,
+    delivery: &Event,
+    next: Option<Event>,
+    office: &Office,
+) -> Result<(), Error> {
     let carried = match next {
         Some(next) => Some(next),
         None => record.read_all(delivery.global_position, 1).await?.into_iter().next(),

@@ -5,7 +5,7 @@
 
 use event::Timestamp;
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 macro_rules! rejections {
     ($($(#[$doc:meta])+ $name:ident $word:literal,)+) => {
@@ -57,6 +57,8 @@ pub struct Counts {
     rejections: [AtomicU64; REJECTIONS],
     /// Milliseconds; 0 before the first.
     last_delivery_at: AtomicI64,
+    /// Whether the record refused the newest delivery that reached it.
+    is_refusing: AtomicBool,
 }
 
 impl Counts {
@@ -64,6 +66,7 @@ impl Counts {
     pub fn accepted(&self, now: Timestamp) {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.last_delivery_at.fetch_max(now.0, Ordering::Relaxed);
+        self.is_refusing.store(false, Ordering::Relaxed);
     }
 
     /// A delivery was on the record before.
@@ -77,6 +80,16 @@ impl Counts {
         if let Some(count) = self.rejections.get(why as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
+        if why == Rejection::RecordUnavailable {
+            self.is_refusing.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the record refused the newest delivery, so that what can be read says nothing about what can be
+    /// written.
+    #[must_use]
+    pub fn is_refusing(&self) -> bool {
+        self.is_refusing.load(Ordering::Relaxed)
     }
 
     /// How many requests were turned away for this reason.

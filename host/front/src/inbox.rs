@@ -6,8 +6,8 @@
 
 use converse::{Arrival, label_of};
 use event::{
-    Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, GlobalPosition, Integrity, Label,
-    MessageMerged, MessageReceived, PrincipalId, Proposed, StreamName,
+    Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, GlobalPosition, Integrity,
+    Label, MessageMerged, MessageReceived, PrincipalId, Proposed, StreamName,
 };
 use fold::message::MessageRow;
 use record::{Append, Decided, Error, Record, RowKey, Rows};
@@ -89,7 +89,12 @@ impl Inbox {
 }
 
 /// What goes on the record: the delivery, and right behind it the message it carries.
-fn appends(incoming: &Incoming, host: &PrincipalId, own: Option<&ConnectionIdentified>, rows: &Rows) -> Vec<Append> {
+fn appends(
+    incoming: &Incoming,
+    host: &PrincipalId,
+    own: Option<&ConnectionIdentified>,
+    rows: &Rows,
+) -> Vec<Append> {
     let arrival = Arrival::of(&incoming.delivery);
     let message = arrival.message(own);
     let label = label(&arrival, message.as_ref(), own);
@@ -125,12 +130,17 @@ fn appends(incoming: &Incoming, host: &PrincipalId, own: Option<&ConnectionIdent
 
 /// The label of a delivery and of its message. A delivery without a message is at best readable where it
 /// happened; without a place nothing is known.
-fn label(arrival: &Arrival<'_>, message: Option<&MessageReceived>, own: Option<&ConnectionIdentified>) -> Label {
+fn label(
+    arrival: &Arrival<'_>,
+    message: Option<&MessageReceived>,
+    own: Option<&ConnectionIdentified>,
+) -> Label {
     let outside = own.is_some_and(|own| arrival.is_outside(own));
     match (message, arrival.channel()) {
         (Some(message), _) => label_of(&message.place, &message.author, outside),
         (None, Some(channel)) => {
-            let audience = Audience::SlackChannel { team: arrival.team().to_owned(), channel: channel.to_owned() };
+            let audience =
+                Audience::SlackChannel { team: arrival.team().to_owned(), channel: channel.to_owned() };
             Label::within(audience, if outside { Integrity::Untrusted } else { Integrity::Unknown })
         }
         (None, None) => Label::unknown(),

@@ -39,11 +39,15 @@ pub async fn listen(listener: TcpListener, router: Router, stop: impl Future<Out
     let mut connections = JoinSet::new();
     let mut stop = pin!(stop);
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
-        let stream = tokio::select! {
+        let next = async {
+            // First the slot: what is not accepted waits in the kernel and costs no memory here.
+            let slot = Arc::clone(&slots).acquire_owned().await.ok();
+            (slot, accept(&listener).await)
+        };
+        let (slot, stream) = tokio::select! {
             biased;
             () = &mut stop => break,
-            stream = accept(&listener) => stream,
+            next = next => next,
         };
         let serving = serve_connection(stream, router.clone(), ended.clone());
         connections.spawn(async move {
@@ -97,5 +101,69 @@ async fn serve_connection(stream: TcpStream, router: Router, mut ended: watch::R
     };
     if let Err(error) = outcome {
         tracing::debug!(error = &error as &dyn std::error::Error, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listen;
+    use axum::Router;
+    use axum::routing::{get, post};
+    use std::net::SocketAddr;
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::oneshot;
+    use tokio::task::JoinHandle;
+
+    async fn start() -> (SocketAddr, oneshot::Sender<()>, JoinHandle<std::io::Result<()>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let router = Router::new()
+            .route("/", get(|| async { "here" }))
+            .route("/slow", post(|body: String| async move { format!("got {}", body.len()) }));
+        let serving = tokio::spawn(listen(listener, router, async {
+            let _ = stopped.await;
+        }));
+        (address, stop, serving)
+    }
+
+    async fn until(stream: &mut TcpStream, end: &str) -> String {
+        let mut answer = String::new();
+        while !answer.ends_with(end) {
+            let mut bytes = [0; 1024];
+            let read = tokio::time::timeout(Duration::from_secs(10), stream.read(&mut bytes))
+                .await
+                .unwrap()
+                .unwrap();
+            assert!(read > 0, "{answer}");
+            answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+        }
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_request_that_has_begun_is_answered_when_the_host_stops_and_no_other_is_taken() {
+        let (address, stop, serving) = start().await;
+        let mut idle = TcpStream::connect(address).await.unwrap();
+        idle.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        until(&mut idle, "here").await;
+
+        let mut busy = TcpStream::connect(address).await.unwrap();
+        busy.write_all(
+            b"POST /slow HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n",
+        )
+        .await
+        .unwrap();
+        until(&mut busy, "100 Continue\r\n\r\n").await;
+        stop.send(()).unwrap();
+        let mut end = Vec::new();
+        idle.read_to_end(&mut end).await.unwrap();
+        assert!(end.is_empty(), "an idle connection just ends");
+        busy.write_all(b"body").await.unwrap();
+        assert!(until(&mut busy, "got 4").await.starts_with("HTTP/1.1 200"));
+        serving.await.unwrap().unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
     }
 }

@@ -66,7 +66,8 @@ struct SlackParts {
 #[must_use]
 pub fn router(front: Front) -> Router {
     let inbox = Inbox::new(front.record.clone(), front.host);
-    let parts = Arc::new(Parts { inbox, record: front.record, clock: front.clock, counts: Counts::default() });
+    let parts =
+        Arc::new(Parts { inbox, record: front.record, clock: front.clock, counts: Counts::default() });
     let health = Router::new().route("/healthz", get(healthz)).with_state(Arc::clone(&parts));
     match front.keys {
         Some(keys) => {
@@ -113,7 +114,9 @@ async fn read_body(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes,
     let read = timeout(Duration::from_millis(BODY_READ_MS_MAX), to_bytes(body, BODY_BYTES_MAX)).await;
     match read {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if error.source().is_some_and(|e| e.is::<LengthLimitError>()) => Err(Rejection::TooLarge),
+        Ok(Err(error)) if error.source().is_some_and(|e| e.is::<LengthLimitError>()) => {
+            Err(Rejection::TooLarge)
+        }
         Ok(Err(_)) | Err(_) => Err(Rejection::Incomplete),
     }
 }
@@ -129,7 +132,9 @@ async fn append(parts: &Parts, incoming: Incoming) -> Result<(), Rejection> {
             tracing::error!(error = &error as &dyn std::error::Error, kind, "a delivery was not recorded");
             return Err(match error {
                 // What the record will not take however often it comes.
-                Error::TooLarge { .. } | Error::Inexact { .. } | Error::Unreadable { .. } => Rejection::Unparsable,
+                Error::TooLarge { .. } | Error::Inexact { .. } | Error::Unreadable { .. } => {
+                    Rejection::Unparsable
+                }
                 _ => Rejection::RecordUnavailable,
             });
         }
@@ -188,7 +193,7 @@ async fn healthz(State(parts): State<Arc<Parts>>) -> Response {
         Ok(Ok((head, lag))) => {
             health.insert("record".to_owned(), json!({ "head": head }));
             health.insert("converse".to_owned(), json!({ "lag": lag }));
-            StatusCode::OK
+            if parts.counts.is_refusing() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK }
         }
         Ok(Err(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     };

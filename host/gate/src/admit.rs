@@ -9,15 +9,13 @@
 use crate::call::{Call, Payload};
 use crate::catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec};
 use crate::permit::Admission;
-use crate::policy::{Asked, PolicySet};
+use crate::policy::{Asked, Flow, OriginKind, PolicySet};
+use crate::schema::INFER;
 use crate::purse::{InPlay, accounts, worst_case};
 use crate::verdict::{Denial, Verdict};
-use event::{DeniedBy, Integrity, Origin, PricesListed, SeatCreated, Timestamp};
+use event::{DeniedBy, PricesListed, SeatCreated, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
-
-/// The action under which policies speak of every model call.
-pub const INFER: &str = "infer";
 
 /// Everything the decision depends on, beside the call itself.
 pub struct Facts<'a> {
@@ -68,9 +66,10 @@ pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
         plugin: &target.plugin,
         input: &input,
         effect: target.effect,
-        origin_kind: if matches!(call.origin, Origin::Step { .. }) { "step" } else { "duty" },
-        flow: "unknown",
-        integrity: integrity_word(call.label.integrity),
+        line: &[],
+        origin_kind: OriginKind::from(&call.origin),
+        flow: Flow::Unknown,
+        integrity: call.label.integrity,
         granted_text: routes.iter().map(|route| route.origin.clone()).collect(),
     });
     if !decision.allowed {
@@ -174,13 +173,5 @@ fn granted<'a>(call: &Call, facts: &Facts<'a>) -> Result<&'a SeatCreated, String
             call.tool,
             if seat.grants.is_empty() { "none".to_owned() } else { seat.grants.join(", ") }
         ))
-    }
-}
-
-fn integrity_word(integrity: Integrity) -> &'static str {
-    match integrity {
-        Integrity::Trusted => "trusted",
-        Integrity::Unknown => "unknown",
-        Integrity::Untrusted => "untrusted",
     }
 }

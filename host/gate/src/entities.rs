@@ -152,13 +152,18 @@ fn line_entities(asked: &Asked<'_>) -> Result<Vec<Entity>, CannotAsk> {
     let mut line = Vec::with_capacity(asked.line.len());
     for above in asked.line {
         if next != Some(&above.seat) {
-            return Err(CannotAsk(format!("`{}` is not the next in the line of `{}`", above.seat, asked.seat.seat)));
+            return Err(CannotAsk(format!(
+                "`{}` is not the next in the line of `{}`",
+                above.seat, asked.seat.seat
+            )));
         }
         line.push(seat(above, HashSet::new())?);
         next = above.line.as_ref();
     }
     match next {
-        Some(absent) => Err(CannotAsk(format!("`{absent}` in the line of `{}` is not known", asked.seat.seat))),
+        Some(absent) => {
+            Err(CannotAsk(format!("`{absent}` in the line of `{}` is not known", asked.seat.seat)))
+        }
         None => Ok(line),
     }
 }
@@ -241,9 +246,8 @@ mod tests {
         let head = seat("seat_c", "head", None);
         let origin = Resource::Origin { origin: "https://a.example".into(), granted: true };
         let built = build(&asker, &[&lead, &head], &origin).unwrap();
-        let within = |kind: &str, id: &str| {
-            built.entities.is_ancestor_of(&uid(kind, id).unwrap(), &built.principal)
-        };
+        let within =
+            |kind: &str, id: &str| built.entities.is_ancestor_of(&uid(kind, id).unwrap(), &built.principal);
         for (kind, id) in
             [("Role", "assistant"), ("Department", "research"), ("Seat", "seat_b"), ("Seat", "seat_c")]
         {
@@ -260,7 +264,9 @@ mod tests {
         let ring = seat("seat_b", "lead", Some("seat_a"));
         let stranger = seat("seat_x", "lead", None);
         let model = Resource::Model("scripted/story".into());
-        for line in [&[][..], &[&lead][..], &[&stranger][..], &[&ring, &asker][..], &[&ring, &asker, &ring][..]] {
+        for line in
+            [&[][..], &[&lead][..], &[&stranger][..], &[&ring, &asker][..], &[&ring, &asker, &ring][..]]
+        {
             assert!(build(&asker, line, &model).is_err(), "{line:?}");
         }
     }

@@ -37,7 +37,7 @@ pub enum GateError {
     #[error("the record could not be used by the gate")]
     Record(#[from] record::Error),
     /// There is no policy set in the record: nothing may be decided.
-    #[error("no policy set is in force: apply one with `chancery serve` or `chancery policy check`")]
+    #[error("no policy set is in force: `chancery serve` applies the one its configuration names")]
     NoPolicy,
     /// The record's policy set does not load beside the installed plugins.
     #[error("the policy set in force does not load")]

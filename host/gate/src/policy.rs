@@ -19,15 +19,17 @@ mod reason;
 mod tests;
 mod text;
 
+pub use crate::entities::{Asked, Flow, OriginKind};
 pub use case::{Case, CaseResult, run_cases};
 pub use context::SET_ITEMS_MAX;
 pub use text::{Outline, POLICY_ID_BYTES_MAX, Problem, digest};
 
 use crate::catalogue::{ModelSpec, ToolSpec};
-use crate::entities::{Asked, CannotAsk, store, uid};
-use crate::schema::{self, Generated, INFER, Omitted, SchemaError, Shape};
+use crate::entities::{CannotAsk, store, uid};
+use crate::schema::{self, Generated, Omitted, SchemaError, Shape};
 use cedar_policy::{
-    ActionConstraint, AuthorizationError, Authorizer, Entities, EntityUid, PolicySet as CedarSet, Request, Schema,
+    ActionConstraint, AuthorizationError, Authorizer, Entities, EntityUid, PolicySet as CedarSet, Request,
+    Schema,
 };
 use event::{Digest, PolicyText};
 use std::collections::BTreeMap;
@@ -95,7 +97,7 @@ struct Action {
     uid: EntityUid,
     /// The action itself, alone.
     entities: Entities,
-    /// The plugin that offers the tool; nothing for `infer`, where the model says.
+    /// The plugin that offers the tool; nothing for [`schema::INFER`], where the model says.
     plugin: Option<String>,
     policies: CedarSet,
     outlines: Vec<Outline>,
@@ -113,7 +115,8 @@ impl PolicySet {
     /// Reads, names and checks `texts` for the given tools and models.
     ///
     /// # Errors
-    /// [`PolicyError::Texts`] with every fault and its place; [`PolicyError::Schema`] when two tools share a name.
+    /// [`PolicyError::Texts`] with every fault and its place; [`PolicyError::Schema`] when two tools share a
+    /// name.
     pub fn load(
         texts: &[PolicyText],
         tools: &[Arc<ToolSpec>],
@@ -145,7 +148,8 @@ impl PolicySet {
         cases: &[Case],
     ) -> Result<Self, PolicyError> {
         let set = Self::load(texts, tools, models)?;
-        let failed: Vec<CaseResult> = run_cases(&set, cases).into_iter().filter(|result| !result.passed).collect();
+        let failed: Vec<CaseResult> =
+            run_cases(&set, cases).into_iter().filter(|result| !result.passed).collect();
         if failed.is_empty() { Ok(set) } else { Err(PolicyError::Cases(failed)) }
     }
 
@@ -202,8 +206,9 @@ impl PolicySet {
         if store.entities.get(&action.uid).is_none() {
             return Err(CannotAsk(format!("`{}` is not in the store", action.uid)));
         }
-        let request = Request::new(store.principal, action.uid.clone(), store.resource, context, Some(schema))
-            .map_err(|error| CannotAsk(error.to_string()))?;
+        let request =
+            Request::new(store.principal, action.uid.clone(), store.resource, context, Some(schema))
+                .map_err(|error| CannotAsk(error.to_string()))?;
         Ok((request, store.entities))
     }
 
@@ -219,7 +224,12 @@ impl PolicySet {
 }
 
 impl Action {
-    fn new(name: &str, plugin: Option<String>, read: &[text::Read], schema: &Schema) -> Result<Self, SchemaError> {
+    fn new(
+        name: &str,
+        plugin: Option<String>,
+        read: &[text::Read],
+        schema: &Schema,
+    ) -> Result<Self, SchemaError> {
         let fault = |error: String| SchemaError::Text(error);
         let uid = uid("Action", name).map_err(|error| fault(error.to_string()))?;
         let all = schema.action_entities().map_err(|error| fault(error.to_string()))?;

@@ -27,7 +27,7 @@ pub struct InPlay {
 /// # Errors
 /// A [`Refusal`] when there is no price list, the key is not on it, the list has no price for a kind of use
 /// the call may have, or the amount does not fit.
-pub fn worst_case(
+pub(crate) fn worst_case(
     prices: Option<&PricesListed>,
     key: &str,
     payload: &Payload,
@@ -63,7 +63,7 @@ fn most(payload: &Payload) -> Usage {
 ///
 /// # Errors
 /// A [`Refusal`] with the figures of the budget that is short and when it starts anew.
-pub fn accounts(budgets: &[InPlay], amount: NanoUsd, at: Timestamp) -> Result<Vec<Account>, Refusal> {
+pub(crate) fn accounts(budgets: &[InPlay], amount: NanoUsd, at: Timestamp) -> Result<Vec<Account>, Refusal> {
     budgets
         .iter()
         .map(|in_play| {

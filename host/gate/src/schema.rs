@@ -7,7 +7,8 @@
 
 mod shape;
 
-pub use shape::{Field, SHAPE_DEPTH_MAX, Scalar, Shape};
+pub use shape::SHAPE_DEPTH_MAX;
+pub(crate) use shape::{Field, Scalar, Shape};
 
 use crate::catalogue::{ToolSpec, Touches};
 use cedar_policy::Schema;
@@ -53,22 +54,22 @@ pub enum SchemaError {
 
 /// The schema and what it was made of.
 #[derive(Clone, Debug)]
-pub struct Generated {
+pub(crate) struct Generated {
     /// In Cedar's schema language, for people.
-    pub text: String,
+    pub(crate) text: String,
     /// The same, parsed.
-    pub schema: Schema,
+    pub(crate) schema: Schema,
     /// The visible arguments of each action.
-    pub inputs: BTreeMap<String, Shape>,
+    pub(crate) inputs: BTreeMap<String, Shape>,
     /// What policies cannot see.
-    pub omitted: Vec<Omitted>,
+    pub(crate) omitted: Vec<Omitted>,
 }
 
 /// Makes the schema for `tools`, and `infer`.
 ///
 /// # Errors
 /// [`SchemaError`], when two tools share a name or the text does not parse.
-pub fn generate(tools: &[Arc<ToolSpec>]) -> Result<Generated, SchemaError> {
+pub(crate) fn generate(tools: &[Arc<ToolSpec>]) -> Result<Generated, SchemaError> {
     let mut inputs = BTreeMap::from([(INFER.to_owned(), infer_input())]);
     let mut text = format!("{BASE}\n// Asking a model.\n");
     write_action(&mut text, INFER, "Model", &infer_input());
@@ -168,7 +169,8 @@ mod tests {
     #[test]
     fn hostile_names_stay_names() {
         let name = "a\"] }; entity Evil; action \"b\\\n\u{202e}\u{0}";
-        let made = generate(&[tool(name, json!({"type": "object", "properties": {(name): {"type": "string"}}}))]);
+        let made =
+            generate(&[tool(name, json!({"type": "object", "properties": {(name): {"type": "string"}}}))]);
         let made = made.unwrap();
         assert!(made.schema.actions().any(|action| action.id().unescaped() == name));
         assert!(made.schema.entity_types().all(|kind| kind.basename() != "Evil"));

@@ -4,9 +4,7 @@
 
 use crate::Error;
 use crate::lease::Fence;
-use event::{
-    Actor, Digest, EventId, Expected, Fact, Label, Proposed, StreamName, canonical, inexact,
-};
+use event::{Actor, Digest, EventId, Expected, Fact, Label, Proposed, StreamName, canonical, inexact};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -104,7 +102,8 @@ fn draft(stream: &StreamName, event: Proposed) -> Result<Draft, Error> {
     within("the size of a body in bytes", body_text.len(), BODY_BYTES_MAX)?;
     let unreadable = |source| Error::Unreadable { id: event.id.clone(), source };
     let body = serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?;
-    let fact = Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
+    let fact =
+        Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
     Ok(Draft {
         digest: event.digest(stream),
         actor_text: text_of(&event.actor),

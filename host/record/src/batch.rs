@@ -8,13 +8,17 @@ use crate::append::{Draft, Prepared, prepare};
 use crate::job::Decision;
 use crate::lease::{self, Lease};
 use crate::rows::{Cache, RowKey, concerned};
-use crate::stored::{Head, seal};
+use crate::stored::{Head, Stored, seal};
 use crate::{Clock, Error, sqlite};
 use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Events a rebuild folds between two writes of rows: bounds its memory.
 const REBUILD_EVENTS: usize = 500;
+
+/// Rows read or written by one statement.
+const ROWS_AT_ONCE: usize = 32;
 
 /// Why a call was not done.
 pub(crate) enum Stop {
@@ -42,10 +46,7 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) async fn begin(
-        database: &'a mut sqlite::Writer,
-        clock: &'a dyn Clock,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn begin(database: &'a mut sqlite::Writer, clock: &'a dyn Clock) -> Result<Self, Error> {
         let head = database.begin().await?;
         Ok(Self { database, clock, head, cache: Cache::default() })
     }
@@ -71,9 +72,7 @@ impl<'a> Batch<'a> {
         reads: Vec<RowKey>,
         decision: Decision,
     ) -> Result<Vec<Event>, Stop> {
-        for key in &reads {
-            self.load(key).await?;
-        }
+        self.load(reads.iter().cloned().collect()).await?;
         let (rows, at) = (self.cache.pick(reads), self.moment());
         // The decision is a caller's code: its panic must not take the writer from everybody else.
         let appends = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
@@ -96,22 +95,22 @@ impl<'a> Batch<'a> {
     }
 
     async fn look_up(&mut self, call: &[Prepared]) -> Result<Known, Error> {
-        let mut known = Known::default();
-        let ids: Vec<_> = call.iter().flat_map(|append| &append.drafts).map(|draft| &draft.id).collect();
-        if !ids.is_empty() {
-            let stored = self.database.by_ids(&ids).await?;
-            known.stored = stored.into_iter().map(|event| (event.id.clone(), event)).collect();
-        }
+        let (mut known, mut some_stored) = (Known::default(), false);
         for append in call {
-            if !known.streams.contains_key(&append.stream) {
-                let stands = self.database.stands(&append.stream).await?;
-                known.streams.insert(append.stream.clone(), stands);
-            }
+            let ids: Vec<_> = append.drafts.iter().map(|draft| &draft.id).collect();
+            let (stands, stored) = self.database.stands(&append.stream, &ids).await?;
+            known.streams.insert(append.stream.clone(), stands);
+            some_stored |= stored;
             if let Some(fence) = &append.fence
                 && let Some(lease) = self.database.lease(&fence.name).await?
             {
                 known.tokens.insert(lease.name, lease.token);
             }
+        }
+        if some_stored {
+            let ids: Vec<_> = call.iter().flat_map(|append| &append.drafts).map(|draft| &draft.id).collect();
+            let stored = self.database.by_ids(&ids).await?;
+            known.stored = stored.into_iter().map(|event| (event.id.clone(), event)).collect();
         }
         Ok(known)
     }
@@ -128,9 +127,7 @@ impl<'a> Batch<'a> {
             .into_iter()
             .map(|(stream, position, draft)| seal(draft, stream, position, at, &mut head))
             .collect();
-        for (event, _) in &sealed {
-            self.load_concerned(event).await?;
-        }
+        self.load(sealed.iter().flat_map(|(event, _)| concerned(event)).collect()).await?;
         for (event, stored) in &sealed {
             self.database.insert(stored).await.map_err(Stop::Batch)?;
             self.cache.fold(event);
@@ -139,24 +136,32 @@ impl<'a> Batch<'a> {
         Ok(sealed.into_iter().map(|(event, _)| event).collect())
     }
 
-    async fn load_concerned(&mut self, event: &Event) -> Result<(), Error> {
-        for key in concerned(event) {
-            self.load(&key).await?;
-        }
-        Ok(())
-    }
-
-    async fn load(&mut self, key: &RowKey) -> Result<(), Error> {
-        if self.cache.lacks(key) {
-            let row = self.database.row(key).await?;
-            self.cache.fill(key.clone(), row);
+    /// Fills the cache with the rows under `keys`.
+    async fn load(&mut self, keys: BTreeSet<RowKey>) -> Result<(), Error> {
+        let lacking: Vec<_> = keys.into_iter().filter(|key| self.cache.lacks(key)).collect();
+        for some in lacking.chunks(ROWS_AT_ONCE) {
+            let mut stored = self.database.rows(some).await?;
+            for key in some {
+                let row = stored.remove(&(key.projection.to_owned(), key.key.clone()));
+                self.cache.fill(key.clone(), row);
+            }
         }
         Ok(())
     }
 
     async fn write_rows(&mut self) -> Result<(), Error> {
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for (key, row) in self.cache.take_changed() {
-            self.database.put_row(&key, row.as_ref()).await?;
+            match row {
+                Some(row) => kept.push((key, row)),
+                None => gone.push(key),
+            }
+        }
+        for some in kept.chunks(ROWS_AT_ONCE) {
+            self.database.put_rows(some).await?;
+        }
+        for key in &gone {
+            self.database.remove_row(key).await?;
         }
         Ok(())
     }
@@ -218,10 +223,10 @@ impl<'a> Batch<'a> {
             if page.is_empty() {
                 return Ok(after.0);
             }
-            for stored in page {
-                let event = stored.read()?;
-                self.load_concerned(&event).await?;
-                self.cache.fold(&event);
+            let events = page.into_iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
+            self.load(events.iter().flat_map(concerned).collect()).await?;
+            for event in &events {
+                self.cache.fold(event);
                 after = event.global_position;
             }
             self.write_rows().await?;

@@ -43,7 +43,9 @@ pub enum Error {
         token: u64,
     },
     /// A number in the body would be changed by canonical form: refuse what brought it.
-    #[error("the event `{id}` holds an integer at `{pointer}` that JSON does not keep exactly; send it as a string")]
+    #[error(
+        "the event `{id}` holds an integer at `{pointer}` that JSON does not keep exactly; send it as a string"
+    )]
     Inexact {
         /// The event.
         id: EventId,

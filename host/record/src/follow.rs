@@ -4,10 +4,10 @@
 //! told twice costs a read at most. News of this process comes with its commits; those of other processes are
 //! asked for four times a second.
 
+use crate::Error;
 use crate::record::Record;
 use crate::sqlite;
 use crate::writer::announce;
-use crate::Error;
 use event::{Event, GlobalPosition};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,12 +39,12 @@ impl Follower {
     pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, Error> {
         loop {
             // Before the read: what is committed during it is then news that is still unseen.
-            self.news.mark_unchanged();
             let events = self.record.read_all(self.after, limit.max(1)).await?;
             if let Some(last) = events.last() {
                 self.after = last.global_position;
                 return Ok(events);
             }
+            self.news.mark_unchanged();
             if self.news.changed().await.is_err() {
                 return Err(Error::unavailable("the record is no longer open"));
             }
@@ -82,7 +82,9 @@ async fn poll(reader: sqlite::Reader, news: Arc<watch::Sender<GlobalPosition>>) 
         }
         match reader.last().await {
             Ok(head) => announce(&news, head),
-            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the record was not asked for news"),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the record was not asked for news")
+            }
         }
     }
 }

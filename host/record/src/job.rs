@@ -1,9 +1,9 @@
 //! What the one writer is asked to do, and how it answers.
 
+use crate::Error;
+use crate::append::{Append, Prepared};
 use crate::lease::Lease;
 use crate::rows::{RowKey, Rows};
-use crate::append::{Append, Prepared};
-use crate::Error;
 use event::{Event, GlobalPosition, Timestamp};
 use tokio::sync::oneshot;
 

@@ -12,9 +12,7 @@ use crate::rows::{RowKey, Rows};
 use crate::stored::Stored;
 use crate::verify::{self, Anchor, Verified, VerifyError};
 use crate::{Clock, Error, sqlite, writer};
-use event::{
-    Digest, Event, EventId, Expected, GlobalPosition, Position, Proposed, StreamName, Timestamp,
-};
+use event::{Digest, Event, EventId, Expected, GlobalPosition, Position, Proposed, StreamName, Timestamp};
 use fold::Row;
 use std::path::Path;
 use std::sync::Arc;

@@ -9,6 +9,8 @@ mod read;
 mod write;
 
 pub(crate) use open::{open, open_read_only};
+#[cfg(test)]
+pub(crate) use open::{open_with, writing};
 pub(crate) use read::Reader;
 pub(crate) use write::Writer;
 
@@ -43,7 +45,9 @@ fn failed(error: sqlx::Error) -> Error {
         (Some(FULL), _) => "the disk is full",
         (Some(IO | CANNOT_OPEN), _) => "the disk does not answer as it should",
         (Some(CORRUPT | NOT_A_DATABASE), _) => return corrupt("the database file is damaged", error),
-        (Some(CONSTRAINT), _) => return corrupt("the database refuses what the record's checks let pass", error),
+        (Some(CONSTRAINT), _) => {
+            return corrupt("the database refuses what the record's checks let pass", error);
+        }
         (_, sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_)) => {
             return corrupt("a column holds another type", error);
         }

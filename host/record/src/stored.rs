@@ -164,7 +164,11 @@ impl Stored {
 
     fn json<T: DeserializeOwned>(&self, column: &str, text: &str) -> Result<T, Error> {
         serde_json::from_str(text).map_err(|source| {
-            Error::corrupt(self.global_position, format!("the {column} does not read"), Some(Arc::new(source)))
+            Error::corrupt(
+                self.global_position,
+                format!("the {column} does not read"),
+                Some(Arc::new(source)),
+            )
         })
     }
 

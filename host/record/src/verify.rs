@@ -136,7 +136,9 @@ pub(crate) async fn verify(
 
 fn meets(anchor: Option<&Anchor>, walk: &Walk) -> Result<(), VerifyError> {
     match anchor {
-        Some(anchor) if anchor.global_position.0 == walk.last && walk.chain.as_ref() != Some(&anchor.chain) => {
+        Some(anchor)
+            if anchor.global_position.0 == walk.last && walk.chain.as_ref() != Some(&anchor.chain) =>
+        {
             Err(VerifyError::Differs(anchor.global_position))
         }
         _ => Ok(()),

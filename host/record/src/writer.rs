@@ -47,7 +47,11 @@ async fn run(
             }
             Err(error) => {
                 database.rollback().await;
-                tracing::warn!(error = &error as &dyn std::error::Error, calls = ready.len() + waiting.len(), "a commit failed");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    calls = ready.len() + waiting.len(),
+                    "a commit failed"
+                );
                 Some(error)
             }
         };

@@ -8,8 +8,8 @@ use crate::next::Offer;
 use crate::pace::STEPS_TOLD;
 use crate::scene::Scene;
 use crate::shown::shown;
-use crate::trail::{Ask, Round, ToolStep, Trail};
-use event::{Label, StepOutcome};
+use crate::trail::{Ask, Round, Trail};
+use event::{Label, StepEnded, StepOutcome};
 use gate::{InferRequest, Message, Part, Role, ToolCall, ToolOffer, ToolResult};
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn answered(round: &Round<'_>) -> Vec<Part> {
     let mut steps = round.tools.iter();
     let mut parts = Vec::new();
     for call in round.calls() {
-        let result = if call.name == FINISH { unfinished(round, call) } else { result(call, steps.next()) };
+        let result = if call.name == FINISH { unfinished(round, call) } else { result(call, steps.next().copied()) };
         parts.push(Part::ToolResult(result));
     }
     if parts.is_empty() {
@@ -97,8 +97,8 @@ fn answered(round: &Round<'_>) -> Vec<Part> {
     parts
 }
 
-fn result(call: &ToolCall, step: Option<&ToolStep<'_>>) -> ToolResult {
-    let Some(ToolStep { ended, .. }) = step else {
+fn result(call: &ToolCall, step: Option<&StepEnded>) -> ToolResult {
+    let Some(ended) = step else {
         let reason = "this call was not made: nothing but `finish` is left to this turn";
         return ToolResult { id: call.id.clone(), output: no("not-made", reason), failed: true };
     };

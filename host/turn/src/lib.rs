@@ -28,11 +28,13 @@ mod talk;
 mod tools;
 mod trail;
 
-
 pub use context::OUTPUT_TOKENS_MAX;
 pub use door::Door;
 pub use error::Error;
 pub use finish::{FINISH, TEXT_CHARS_MAX};
-pub use open::{Opening, open, turn_id, turn_stream};
+pub use open::{Opening, open, turn_stream};
 pub use pace::{ATTEMPTS_MAX, Pace, RealPace, STEPS_MAX_CEILING, STEPS_MAX_DEFAULT, TRIES_MAX};
 pub use run::{DeltasFor, TurnParts, run};
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
 //! Opening a turn for a wake.
 //!
-//! A turn's name is derived from its seat and the event that asked, so two hosts that race for one wake open
-//! one turn, and the same wake never opens a second.
+//! A wake names its turn ([`Wake::turn`]), so two hosts that race for one wake open one turn, and the same wake
+//! never opens a second.
 
 use crate::error::Error;
 use attention::Wake;
-use event::{Actor, EventId, Expected, Label, PrincipalId, Proposed, ReplyTo, SeatId, StreamName, TurnId, TurnOpened};
+use event::{Actor, EventId, Expected, Label, PrincipalId, Proposed, ReplyTo, StreamName, TurnId, TurnOpened};
 use fold::Projection;
 use fold::turn::{TurnRow, Turns};
 use record::Record;
@@ -23,12 +23,6 @@ pub struct Opening {
     pub steps_max: u32,
 }
 
-/// The name of the turn in which `seat` answers `asked_by`.
-#[must_use]
-pub fn turn_id(seat: &SeatId, asked_by: &EventId) -> TurnId {
-    TurnId::derived(&[seat.as_str(), asked_by.as_str()])
-}
-
 /// The stream on which a turn is told.
 #[must_use]
 pub fn turn_stream(turn: &TurnId) -> StreamName {
@@ -40,7 +34,7 @@ pub fn turn_stream(turn: &TurnId) -> StreamName {
 /// # Errors
 /// What the record answers when it cannot take the event or give the row.
 pub async fn open(record: &Record, opening: Opening) -> Result<TurnRow, Error> {
-    let turn = turn_id(&opening.wake.seat, &opening.wake.asked_by);
+    let turn = opening.wake.turn();
     match record.append(turn_stream(&turn), Expected::NoStream, vec![opened(&turn, opening)]).await {
         // Another opened it first, perhaps with another model or address: theirs stands.
         Ok(_) | Err(record::Error::Conflict { .. } | record::Error::IdTaken { .. }) => {}

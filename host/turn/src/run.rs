@@ -55,7 +55,6 @@ pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: F
     // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
     loop {
         let (next, label) = running.decide(&stream)?;
-        tracing::debug!(%turn, ?next, "turn goes on");
         match next {
             Next::End(end) => return running.end(&mut stream, end, label).await,
             Next::Infer { step, offer, left, wait_ms } => {
@@ -168,6 +167,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
 
     async fn start(&self, stream: &mut TurnStream, planned: &Planned) -> Result<u32, Error> {
         let attempt = stream.state.next_attempt(planned.step);
+        tracing::debug!(turn = %stream.turn, step = planned.step, attempt, tool = planned.tool, "step starts");
         let fact = StepStarted {
             turn: stream.turn.clone(),
             step: planned.step,

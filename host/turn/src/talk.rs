@@ -8,6 +8,9 @@ use crate::shown::cut_text;
 use event::{Event, Fact, Label, MessageReceived};
 use gate::{Message, Part, Role};
 
+/// What ends a line for some reader: Unicode's mandatory breaks (UAX 14, classes BK, CR, LF and NL).
+const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// The most characters of one message that a model is shown.
 const MESSAGE_CHARS_MAX: usize = 12_000;
 
@@ -61,7 +64,6 @@ fn author(external: &str) -> String {
 
 /// `text` with `> ` before every line, whatever character ends its lines.
 fn quoted(text: &str) -> String {
-    const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     let text = text.replace("\r\n", "\n");
     let lines: Vec<String> = text.split(LINE_ENDS).map(|line| format!("> {line}")).collect();
     lines.join("\n")
@@ -69,7 +71,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{author, quoted};
+    use super::{LINE_ENDS, author, quoted};
     use proptest::prelude::*;
 
     #[test]
@@ -85,7 +87,8 @@ mod tests {
             for line in quoted(&text).lines() {
                 prop_assert!(line.starts_with("> "));
             }
-            prop_assert!(!quoted(&text).contains(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']));
+            let other_ends = quoted(&text).chars().any(|c| LINE_ENDS.contains(&c) && c != '\n');
+            prop_assert!(!other_ends);
         }
     }
 }

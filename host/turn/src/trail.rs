@@ -14,17 +14,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// A step of a tool, and how it came out.
-pub(crate) struct ToolStep<'a> {
-    pub started: &'a StepStarted,
-    pub ended: &'a StepEnded,
-}
-
 /// One answer of the model, and the tool steps it led to, in the order of its calls.
 pub(crate) struct Round<'a> {
     pub response: InferResponse,
     pub label: &'a Label,
-    pub tools: Vec<ToolStep<'a>>,
+    pub tools: Vec<&'a StepEnded>,
     offered: Vec<&'a str>,
 }
 
@@ -165,7 +159,7 @@ impl<'a> Trail<'a> {
             }
         }
         if let Some(round) = self.rounds.last_mut() {
-            round.tools.push(ToolStep { started, ended });
+            round.tools.push(ended);
         }
     }
 
@@ -182,14 +176,14 @@ impl<'a> Trail<'a> {
     /// Every receipt that a step which worked has left, in order.
     pub fn receipts(&self) -> Vec<ReceiptId> {
         let steps = self.rounds.iter().flat_map(|round| &round.tools);
-        let worked = steps.filter(|step| step.ended.outcome == StepOutcome::Succeeded);
-        worked.flat_map(|step| step.ended.receipts.iter().cloned()).collect()
+        let worked = steps.filter(|step| step.outcome == StepOutcome::Succeeded);
+        worked.flat_map(|step| step.receipts.iter().cloned()).collect()
     }
 
     /// The labels of everything the model has read or written in this turn.
     pub fn labels(&self) -> impl Iterator<Item = &Label> {
         self.rounds.iter().flat_map(|round| {
-            let tools = round.tools.iter().map(|step| &step.ended.output_label);
+            let tools = round.tools.iter().map(|step| &step.output_label);
             std::iter::once(round.label).chain(tools)
         })
     }

@@ -97,6 +97,15 @@ fn the_story_of_the_demo_quotes_the_page_and_says_why_the_intranet_was_denied() 
 }
 
 #[test]
+fn the_manifest_names_the_one_model_and_its_price() {
+    let manifest: toml::Table = include_str!("../plugin.toml").parse().unwrap();
+    let models = manifest["model"].as_array().unwrap();
+    assert_eq!(models.len(), 1);
+    assert_eq!(models[0]["name"].as_str(), Some(MODEL));
+    assert_eq!(models[0]["price_key"].as_str(), Some("scripted/story"));
+}
+
+#[test]
 fn the_same_request_gives_the_same_response() {
     let request = asked("please read https://example.com/");
     assert_eq!(infer(Some(READING), &request), infer(Some(READING), &request));

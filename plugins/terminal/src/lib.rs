@@ -138,6 +138,15 @@ mod tests {
     }
 
     #[test]
+    fn the_manifest_names_the_tools_that_are_defined_and_no_other() {
+        let manifest: toml::Table = include_str!("../plugin.toml").parse().unwrap();
+        let asked: Vec<&str> =
+            manifest["tool"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let defined: Vec<&str> = Terminal::definitions().iter().map(|tool| tool.name).collect();
+        assert_eq!(asked, defined);
+    }
+
+    #[test]
     fn another_tool_is_not_found() {
         assert_eq!(call("terminal.shout", json!({})).unwrap_err().kind, Kind::NotFound);
     }

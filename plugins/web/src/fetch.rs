@@ -51,17 +51,17 @@ pub fn fetch(input: Fetch, wire: &dyn Wire) -> Result<Value, Failure> {
         body: Vec::new(),
         reply_bytes_max: input.max_bytes.unwrap_or(BODY_BYTES_MAX).clamp(1, BODY_BYTES_MAX),
     })?;
-    refuse_redirect(&reply)?;
+    refuse_redirect(&address, &reply)?;
     let page = read(&address, &reply)?;
     serde_json::to_value(page)
         .map_err(|e| Failure::new(Kind::Malformed, format!("the page is not JSON: {e}")))
 }
 
 /// Nobody granted the address that a redirect names, so it is for the caller to ask for it.
-fn refuse_redirect(reply: &Reply) -> Result<(), Failure> {
+fn refuse_redirect(address: &Address, reply: &Reply) -> Result<(), Failure> {
     match (reply.status, reply.header("location")) {
         (301 | 302 | 303 | 307 | 308, Some(location)) => {
-            let location = excerpt(&location, EXCERPT_CHARS_MAX);
+            let location = excerpt(&target_of(address, &location), EXCERPT_CHARS_MAX);
             let message = format!(
                 "the page redirects ({}) to `{location}`: fetch that address if it is wanted",
                 reply.status
@@ -69,6 +69,17 @@ fn refuse_redirect(reply: &Reply) -> Result<(), Failure> {
             Err(Failure::new(Kind::Other("redirect"), message))
         }
         _ => Ok(()),
+    }
+}
+
+/// Where a location leads, so that it can be asked for as it stands. One that is relative to the page's
+/// folder is rare, and is repeated as it came.
+fn target_of(address: &Address, location: &str) -> String {
+    match location.strip_prefix("//") {
+        Some(rest) if address.is_secure() => format!("https://{rest}"),
+        Some(rest) => format!("http://{rest}"),
+        None if location.starts_with('/') => format!("{}{location}", address.origin()),
+        None => location.to_owned(),
     }
 }
 
@@ -186,11 +197,17 @@ mod tests {
 
     #[test]
     fn a_redirect_is_not_followed_and_names_where_it_leads() {
-        for status in [301, 302, 303, 307, 308] {
-            let wire = canned(status, &[("location", "https://elsewhere.example/")], b"");
-            let failure = fetch_from(&wire, json!({"url": "https://example.com/"})).unwrap_err();
+        for (status, location, target) in [
+            (301, "https://elsewhere.example/", "https://elsewhere.example/"),
+            (302, "/new?x=1", "https://example.com/new?x=1"),
+            (303, "//cdn.example/a", "https://cdn.example/a"),
+            (307, "next.html", "next.html"),
+            (308, "http://example.com/", "http://example.com/"),
+        ] {
+            let wire = canned(status, &[("location", location)], b"");
+            let failure = fetch_from(&wire, json!({"url": "https://example.com/old"})).unwrap_err();
             assert_eq!(failure.kind, Kind::Other("redirect"));
-            assert!(failure.message.contains("`https://elsewhere.example/`"), "{}", failure.message);
+            assert!(failure.message.contains(&format!("`{target}`")), "{}", failure.message);
             assert_eq!(wire.asked.into_inner().len(), 1);
         }
     }

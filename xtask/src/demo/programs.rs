@@ -154,6 +154,9 @@ impl Program {
     fn last_lines(&self) -> String {
         let text =
             fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        if text.trim().is_empty() {
+            return format!("`{}` printed nothing\n", self.name);
+        }
         let lines: Vec<&str> = text.lines().collect();
         let from = lines.len().saturating_sub(LOG_LINES_SHOWN);
         let shown: String = lines.iter().skip(from).map(|line| format!("  | {line}\n")).collect();

@@ -37,12 +37,12 @@ pub(super) fn find() -> Result<Toolchain, String> {
             ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker.into()),
         ],
         args: vec!["-Z", "build-std=std,panic_abort"],
-        remaps: vec![(sources, "/rust")],
+        remaps: sources.into_iter().map(|folder| (folder, "/rust")).collect(),
     })
 }
 
-/// The sources of the standard library, and the linker.
-fn parts() -> Result<(PathBuf, &'static str), String> {
+/// The source of the standard library by all its names, and the linker.
+fn parts() -> Result<(Vec<PathBuf>, &'static str), String> {
     let missing = |what: &str| format!("{what} is missing (packages {})", PACKAGES.join(" "));
     if !Path::new(CARGO).is_file() {
         return Err(missing(CARGO));
@@ -52,11 +52,11 @@ fn parts() -> Result<(PathBuf, &'static str), String> {
     if !sources.join("library/std").is_dir() {
         return Err(missing("the source of the standard library"));
     }
-    // A link in Debian; the compiler names files by where they really are.
-    let sources = sources.canonicalize().map_err(|e| format!("`{}`: {e}", sources.display()))?;
+    // A link in Debian, and the compiler may name either end of it.
+    let behind = sources.canonicalize().map_err(|e| format!("`{}`: {e}", sources.display()))?;
     let linker =
         LINKERS.into_iter().find(|path| Path::new(path).is_file()).ok_or_else(|| missing("a linker"))?;
-    Ok((sources, linker))
+    Ok((vec![sources, behind], linker))
 }
 
 fn install() -> Result<(), String> {

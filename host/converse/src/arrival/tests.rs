@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 fn slack(payload: Value) -> DeliveryReceived {
     let text =
         |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let stated = text("/type");
     DeliveryReceived {
         source: "slack".into(),
-        kind: text("/type"),
+        kind: if stated.is_empty() { "event_callback".into() } else { stated },
         event: text("/event/type"),
         subtype: text("/event/subtype"),
         external_id: text("/event_id"),
@@ -72,10 +73,22 @@ fn the_author_is_of_the_workspace_that_the_delivery_states() {
 }
 
 #[test]
-fn a_program_is_no_person() {
-    let payload = json!({"team_id": "T1", "event": {"type": "message", "channel": "C1", "user": "U2", "bot_id": "B2", "ts": "1.0"}});
-    let author = Arrival::of(&slack(payload)).message(Some(&own())).unwrap().author;
-    assert!(author.bot && author.principal.is_none());
+fn a_message_that_another_delivery_quotes_is_not_said() {
+    let event = json!({"type": "message", "channel": "D1", "user": "U1", "ts": "1.0", "text": "<@U0BOT> hi"});
+    let quoted = slack(json!({"type": "block_actions", "team_id": "T1", "event": event, "message": event}));
+    assert_eq!(Arrival::of(&quoted).message(Some(&own())), None);
+}
+
+#[test]
+fn a_program_is_no_person_and_neither_is_the_office_itself() {
+    for who in [json!({"user": "U2", "bot_id": "B2"}), json!({"user": "U0BOT"})] {
+        let event = json!({"type": "message", "channel": "C1", "user": who["user"], "bot_id": who["bot_id"], "ts": "1.0"});
+        let author = Arrival::of(&slack(json!({"team_id": "T1", "event": event})))
+            .message(Some(&own()))
+            .unwrap()
+            .author;
+        assert!(author.bot && author.principal.is_none(), "{who}");
+    }
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -114,6 +127,7 @@ proptest! {
     #[test]
     fn no_payload_panics_and_every_place_is_plain(payload in json_value(), subtype in "(message_changed|message_deleted)?") {
         let mut delivery = slack(payload);
+        delivery.kind = "event_callback".into();
         delivery.event = "message".into();
         delivery.subtype = subtype;
         let arrival = Arrival::of(&delivery);

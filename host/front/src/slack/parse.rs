@@ -93,7 +93,8 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 }
 
 fn incoming(payload: Value, retry: u32) -> Incoming {
-    let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (kind, external_id) = (text("/type"), text("/event_id"));
     let (event, subtype) = (text("/event/type"), text("/event/subtype"));
     let source = SOURCE_SLACK.to_owned();
@@ -105,7 +106,7 @@ fn incoming(payload: Value, retry: u32) -> Incoming {
 ///
 /// Slack promises that a retry carries the same `event_id`, so a retry is the same delivery whatever else
 /// differs in it. That two events never share one is not promised to hold for ever, and an emulator that
-/// starts anew counts anew; so the event's kind, place and moment are part of the name, which no retry changes.
+/// starts anew counts anew; so the event's kind, place, author and moment are part of the name: no retry changes them.
 fn id_of(delivery: &DeliveryReceived) -> EventId {
     let arrival = Arrival::of(delivery);
     let team = arrival.team();
@@ -124,6 +125,7 @@ fn id_of(delivery: &DeliveryReceived) -> EventId {
         &delivery.event,
         &delivery.subtype,
         arrival.channel().unwrap_or_default(),
+        arrival.sender().external(),
         &moment.unwrap_or_default(),
     ])
 }
@@ -138,10 +140,24 @@ mod tests {
 
     #[test]
     fn events_clicks_commands_and_checks_come_on_one_address() {
-        let click = format!("payload={}", url::form_urlencoded::byte_serialize(br#"{"type":"block_actions","team":{"id":"T1"}}"#).collect::<String>());
+        let click = format!(
+            "payload={}",
+            url::form_urlencoded::byte_serialize(br#"{"type":"block_actions","team":{"id":"T1"}}"#)
+                .collect::<String>()
+        );
         for (content_type, body, kind, event) in [
-            ("application/json", r#"{"type":"event_callback","event":{"type":"message"}}"#, "event_callback", "message"),
-            ("application/json; charset=utf-8", r#"{"type":"url_verification","challenge":"x"}"#, "url_verification", ""),
+            (
+                "application/json",
+                r#"{"type":"event_callback","event":{"type":"message"}}"#,
+                "event_callback",
+                "message",
+            ),
+            (
+                "application/json; charset=utf-8",
+                r#"{"type":"url_verification","challenge":"x"}"#,
+                "url_verification",
+                "",
+            ),
             (FORM, &click, "block_actions", ""),
             (FORM, "command=%2Fask&text=hi&team_id=T1&user_id=U1", "slash_command", ""),
             (FORM, "ssl_check=1&token=x", "ssl_check", ""),

@@ -13,7 +13,12 @@ pub const SIGNATURE_HEADER: &str = "x-slack-signature";
 ///
 /// # Errors
 /// As [`SigningKeys::verify_v0`]; a header that is missing, repeated or not ASCII is malformed.
-pub fn verify(keys: &SigningKeys, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<(), SignatureError> {
+pub fn verify(
+    keys: &SigningKeys,
+    headers: &HeaderMap,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<(), SignatureError> {
     let timestamp = only(headers, TIMESTAMP_HEADER).ok_or(SignatureError::Malformed)?;
     let signature = only(headers, SIGNATURE_HEADER).ok_or(SignatureError::Malformed)?;
     keys.verify_v0(timestamp, signature, body, now)

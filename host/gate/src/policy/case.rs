@@ -123,7 +123,8 @@ impl Case {
         });
         let mut because = written.because.clone();
         because.sort();
-        let passed = decision.allowed == self.allowed && decision.policies == because && decision.errors.is_empty();
+        let passed =
+            decision.allowed == self.allowed && decision.policies == because && decision.errors.is_empty();
         CaseResult { name: self.name.clone(), passed, expected: (self.allowed, because), decision }
     }
 }
@@ -155,7 +156,9 @@ fn seats(line: &[WrittenSeat]) -> Vec<SeatCreated> {
 impl WrittenResource {
     fn resource(&self) -> Resource {
         match self {
-            Self::Origin { origin, granted } => Resource::Origin { origin: origin.clone(), granted: *granted },
+            Self::Origin { origin, granted } => {
+                Resource::Origin { origin: origin.clone(), granted: *granted }
+            }
             Self::Destination(text) => Resource::Destination(text.clone()),
             Self::Model(name) => Resource::Model(name.clone()),
             Self::Plugin(name) => Resource::Plugin(name.clone()),

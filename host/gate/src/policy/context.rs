@@ -38,7 +38,8 @@ pub(super) fn context(asked: &Asked<'_>, input: &Shape) -> Result<Context, Canno
         ("effect", word("Effect", asked.effect.word())?),
         ("granted", RestrictedExpression::new_bool(granted)),
     ];
-    Context::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value))).map_err(|e| CannotAsk(e.to_string()))
+    Context::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value)))
+        .map_err(|e| CannotAsk(e.to_string()))
 }
 
 fn express(shape: &Shape, value: &Value, at: &str) -> Result<RestrictedExpression, CannotAsk> {
@@ -57,7 +58,11 @@ fn express(shape: &Shape, value: &Value, at: &str) -> Result<RestrictedExpressio
 }
 
 /// Only the named members: others are nobody's business here.
-fn record(fields: &BTreeMap<String, Field>, value: &Value, at: &str) -> Result<RestrictedExpression, CannotAsk> {
+fn record(
+    fields: &BTreeMap<String, Field>,
+    value: &Value,
+    at: &str,
+) -> Result<RestrictedExpression, CannotAsk> {
     let members = value.as_object().ok_or_else(|| unfit(at, "is not an object"))?;
     let mut pairs = Vec::with_capacity(fields.len());
     for (name, field) in fields {
@@ -87,8 +92,7 @@ fn one(scalar: Scalar, value: &Value, at: &str) -> Result<RestrictedExpression, 
 /// A JSON number as an integer. JSON Schema counts `3.0` as one.
 fn whole(value: &Value) -> Option<i64> {
     let exact = |n: &f64| n.fract() == 0.0 && n.abs() <= FRACTION_EXACT_MAX;
-    // The cast is exact within the bound just checked.
-    #[expect(clippy::cast_possible_truncation, reason = "bounded by `exact`")]
+    // Within that bound the cast loses nothing.
     value.as_i64().or_else(|| value.as_f64().filter(|_| value.is_f64()).filter(exact).map(|n| n as i64))
 }
 
@@ -146,7 +150,9 @@ mod tests {
             (json!({"url": "a", "tags": long}), "`/tags`"),
             (json!([]), "the input"),
         ] {
-            let Err(why) = express(&shape(), &input, "").map_err(|why| why.to_string()) else { panic!("{input}") };
+            let Err(why) = express(&shape(), &input, "").map_err(|why| why.to_string()) else {
+                panic!("{input}")
+            };
             assert!(why.starts_with(at), "{input}: {why}");
         }
     }
@@ -154,7 +160,9 @@ mod tests {
     #[test]
     fn a_number_is_whole_or_nothing() {
         assert_eq!(whole(&json!(3.0)), Some(3));
-        for wrong in [json!(3.5), json!(1e300), json!(9_007_199_254_740_993.0_f64), json!(u64::MAX), json!("3")] {
+        for wrong in
+            [json!(3.5), json!(1e300), json!(9_007_199_254_740_993.0_f64), json!(u64::MAX), json!("3")]
+        {
             assert_eq!(whole(&wrong), None, "{wrong}");
         }
     }

@@ -3,9 +3,8 @@
 //! without it.
 
 use super::tests::{seat, text, tool};
-use super::{PolicyError, PolicySet, judge};
+use super::{Answer, Asked, Decision, Flow, OriginKind, PolicyError, PolicySet, judge};
 use crate::catalogue::{EffectClass, Resource, Touches};
-use crate::entities::{Asked, Flow, OriginKind};
 use cedar_policy::{Authorizer, Context, Entities, PolicySet as CedarSet, Request, RestrictedExpression};
 use event::Integrity;
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ fn load(condition: &str) -> Result<PolicySet, PolicyError> {
     PolicySet::load(&[text("a.cedar", &guarded(condition))], &[pay], &[])
 }
 
-fn decide(set: &PolicySet, input: &Value) -> super::Decision {
+fn decide(set: &PolicySet, input: &Value) -> Decision {
     set.decide(&Asked {
         seat: &seat("assistant"),
         line: &[],
@@ -55,7 +54,11 @@ fn a_strictly_valid_forbid_that_overflows_denies() {
         assert!(!decision.allowed, "{condition}");
         assert_eq!(decision.policies, ["guard"], "the policy that erred says no");
         assert_eq!(decision.errors.len(), 1);
-        assert!(decision.reason.contains("cannot be evaluated counts as a no: policy `guard`"), "{}", decision.reason);
+        assert!(
+            decision.reason.contains("cannot be evaluated counts as a no: policy `guard`"),
+            "{}",
+            decision.reason
+        );
         assert!(decide(&set, &json!({"host": "a", "amount": 1})).allowed, "{condition}");
     }
 }
@@ -99,7 +102,7 @@ fn strict_validation_rejects_every_forbid_that_could_err_otherwise() {
 }
 
 /// Without any schema, as if validation had been passed by.
-fn unvalidated(condition: &str, entities: &Entities) -> super::Answer {
+fn unvalidated(condition: &str, entities: &Entities) -> Answer {
     let policies: CedarSet = guarded(condition).parse().unwrap();
     let input = RestrictedExpression::new_record([
         ("host".to_owned(), RestrictedExpression::new_string("evil.example".into())),
@@ -108,7 +111,8 @@ fn unvalidated(condition: &str, entities: &Entities) -> super::Answer {
     let context = Context::from_pairs([("input".to_owned(), input.unwrap())]).unwrap();
     let uid = |text: &str| text.parse().unwrap();
     let request =
-        Request::new(uid("Seat::\"a\""), uid("Action::\"pay.send\""), uid("Plugin::\"pay\""), context, None).unwrap();
+        Request::new(uid("Seat::\"a\""), uid("Action::\"pay.send\""), uid("Plugin::\"pay\""), context, None)
+            .unwrap();
     judge(&Authorizer::new(), &request, &policies, entities)
 }
 
@@ -132,5 +136,8 @@ fn whatever_errs_denies_even_where_validation_was_passed_by() {
         let answer = unvalidated(condition, &Entities::empty());
         assert!(!answer.allowed && !answer.errors.is_empty(), "{condition}: {answer:?}");
     }
-    assert!(unvalidated("context.input.amnt > 100000", &Entities::empty()).allowed, "what does not err is decided");
+    assert!(
+        unvalidated("context.input.amnt > 100000", &Entities::empty()).allowed,
+        "what does not err is decided"
+    );
 }

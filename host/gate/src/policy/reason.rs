@@ -1,10 +1,12 @@
-//! The sentence that goes with a decision: what was missing and what would be allowed, for a model and a person.
+//! The sentence that goes with a decision: what was missing and what would be allowed, for a model and for
+//! a person.
 //!
 //! Always holds: text that a model made is bounded and cannot break out of its backticks.
 
 use super::{Answer, Outline};
 use crate::catalogue::Resource;
 use crate::entities::Asked;
+use std::collections::BTreeSet;
 
 /// How many characters of a resource are shown. The record has the whole.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -19,7 +21,10 @@ pub(super) fn sentence(asked: &Asked<'_>, answer: &Answer, known: &[Outline]) ->
         return format!("policy allowed {}: {} permits it", call(asked), listed(&answer.policies));
     }
     if !answer.errors.is_empty() {
-        return denied(asked, &format!("a policy that cannot be evaluated counts as a no: {}", answer.errors.join("; ")));
+        return denied(
+            asked,
+            &format!("a policy that cannot be evaluated counts as a no: {}", answer.errors.join("; ")),
+        );
     }
     let why = if answer.policies.is_empty() { no_permit(asked, known) } else { forbidden(answer, known) };
     denied(asked, &format!("{why}{}", granted(asked)))
@@ -52,9 +57,11 @@ fn forbidden(answer: &Answer, known: &[Outline]) -> String {
     let named: Vec<String> = answer
         .policies
         .iter()
-        .map(|id| match known.iter().find(|policy| policy.id == *id).and_then(|policy| policy.reason.as_ref()) {
-            Some(reason) => format!("`{id}` forbids it ({reason})"),
-            None => format!("`{id}` forbids it"),
+        .map(|id| {
+            match known.iter().find(|policy| policy.id == *id).and_then(|policy| policy.reason.as_ref()) {
+                Some(reason) => format!("`{id}` forbids it ({reason})"),
+                None => format!("`{id}` forbids it"),
+            }
         })
         .collect();
     named.join(" and ")
@@ -66,21 +73,34 @@ fn granted(asked: &Asked<'_>) -> String {
         Resource::Origin { granted: false, .. } if asked.granted_text.is_empty() => {
             format!("; the operator granted the plugin {} no origin", quoted(asked.plugin))
         }
-        Resource::Origin { granted: false, .. } => format!("; the operator granted {}", listed(&asked.granted_text)),
+        Resource::Origin { granted: false, .. } => {
+            // Several routes of one origin are one origin here.
+            let origins: BTreeSet<&String> = asked.granted_text.iter().collect();
+            format!("; the operator granted {}", listed(origins))
+        }
         _ => String::new(),
     }
 }
 
-fn listed(names: &[String]) -> String {
-    let mut text = names.iter().take(NAMED_MAX).map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-    if names.len() > NAMED_MAX {
-        text.push_str(&format!(" and {} more", names.len() - NAMED_MAX));
+fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names.by_ref().take(NAMED_MAX).map(|name| quoted(name)).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
-    text
 }
 
 fn quoted(text: &str) -> String {
-    let plain = |c: char| if c == '`' { '\'' } else if c.is_control() { '\u{fffd}' } else { c };
+    let plain = |c: char| {
+        if c == '`' {
+            '\''
+        } else if c.is_control() {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
     let mut shown: String = text.chars().take(SHOWN_CHARS_MAX).map(plain).collect();
     if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
         shown.push('…');

@@ -1,8 +1,9 @@
-//! Loading sets, deciding, and the policies of the repository.
+//! Deciding, and the policies of the repository; what the other tests here are made of.
 
-use super::{Case, Decision, Outline, PolicyError, PolicySet, digest, run_cases};
+use super::{Asked, Case, Decision, Flow, OriginKind, Outline, PolicyError, PolicySet, run_cases};
 use crate::catalogue::{EffectClass, ModelSpec, Resource, ToolSpec, Touches};
-use crate::entities::{Asked, Flow, OriginKind};
+use crate::model::{InferRequest, Message, Part, Role};
+use crate::schema::INFER;
 use event::{Digest, Integrity, PolicyText, SeatCreated, SeatId};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -22,27 +23,32 @@ pub(super) fn tool(name: &str, effect: EffectClass, touches: Touches, input_sche
     })
 }
 
-fn tools() -> Vec<Arc<ToolSpec>> {
-    let object = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required});
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// Tools with the arguments of the plugins of this repository.
+pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
+    let text = json!({"type": "string"});
+    let mention = json!({"type": "array", "items": {"type": "string"}});
+    let fetch = object(json!({"url": text, "max_bytes": {"type": "integer"}}), &["url"]);
     let post = object(
-        json!({"channel": {"type": "string"}, "thread": {"type": ["string", "null"]}, "text": {"type": "string"}}),
-        json!(["channel", "text"]),
+        json!({"channel": text, "thread_ts": text, "text": text, "mention": mention}),
+        &["channel", "text"],
     );
+    let react = object(json!({"channel": text, "ts": text, "emoji": text}), &["channel", "ts", "emoji"]);
+    let say = object(json!({"session": text, "text": text, "mention": mention}), &["session", "text"]);
+    let to = |pointer: &str| Touches::Destination(vec![pointer.into()]);
     vec![
-        tool(
-            "web.fetch",
-            EffectClass::Read,
-            Touches::OriginOf("/url".into()),
-            object(json!({"url": {"type": "string"}}), json!(["url"])),
-        ),
-        tool("slack.post", EffectClass::External, Touches::Destination(vec!["/channel".into()]), post.clone()),
-        tool("slack.react", EffectClass::External, Touches::Destination(vec!["/channel".into()]), post.clone()),
-        tool("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
-        tool("terminal.say", EffectClass::External, Touches::Destination(vec!["/session".into()]), post),
+        tool("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), fetch),
+        tool("slack.post", EffectClass::External, to("/channel"), post),
+        tool("slack.react", EffectClass::External, to("/channel"), react),
+        tool("slack.identity", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
+        tool("terminal.say", EffectClass::Write, to("/session"), say),
     ]
 }
 
-fn models() -> Vec<Arc<ModelSpec>> {
+pub(super) fn models() -> Vec<Arc<ModelSpec>> {
     vec![Arc::new(ModelSpec {
         name: "scripted/story".into(),
         plugin: "scripted".into(),
@@ -71,25 +77,18 @@ fn policies_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies")
 }
 
-fn shipped_texts() -> Vec<PolicyText> {
+pub(super) fn shipped_texts() -> Vec<PolicyText> {
     ["duty.cedar", "forbid.cedar", "seat.cedar"]
         .map(|name| text(name, &std::fs::read_to_string(policies_folder().join(name)).unwrap()))
         .into()
 }
 
-fn shipped() -> PolicySet {
+pub(super) fn shipped() -> PolicySet {
     PolicySet::load(&shipped_texts(), &tools(), &models()).unwrap()
 }
 
-fn load(policy: &str) -> Result<PolicySet, PolicyError> {
+pub(super) fn load(policy: &str) -> Result<PolicySet, PolicyError> {
     PolicySet::load(&[text("a.cedar", policy)], &tools(), &models())
-}
-
-fn problems(policy: &str) -> Vec<String> {
-    match load(policy) {
-        Err(PolicyError::Texts(problems)) => problems.iter().map(ToString::to_string).collect(),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// One request, owned, to be changed field by field.
@@ -145,10 +144,13 @@ fn the_shipped_policies_decide_every_shipped_case_as_it_says() {
     }
     let set = PolicySet::load_with_cases(&shipped_texts(), &tools(), &models(), &cases);
     let set = set.unwrap_or_else(|error| match error {
-        PolicyError::Cases(failed) => panic!("{}", failed.iter().map(|f| format!("{f}\n")).collect::<String>()),
+        PolicyError::Cases(failed) => {
+            panic!("{}", failed.iter().map(|f| format!("{f}\n")).collect::<String>())
+        }
         other => panic!("{other}"),
     });
-    let decided: Vec<String> = run_cases(&set, &cases).into_iter().flat_map(|result| result.expected.1).collect();
+    let decided: Vec<String> =
+        run_cases(&set, &cases).into_iter().flat_map(|result| result.expected.1).collect();
     for Outline { id, .. } in set.outlines() {
         assert!(decided.contains(id), "no case is decided by `{id}`");
     }
@@ -161,7 +163,9 @@ fn a_set_whose_cases_fail_does_not_load() {
         "context": {"origin_kind": "step", "flow": "ok", "integrity": "trusted", "effect": "read"}}"#;
     let cases = [Case::parse("ALLOW/a.json", case).unwrap(), Case::parse("DENY/b.json", case).unwrap()];
     match PolicySet::load_with_cases(&shipped_texts(), &tools(), &models(), &cases) {
-        Err(PolicyError::Cases(failed)) => assert_eq!(failed.len(), 2, "the second denies for another reason"),
+        Err(PolicyError::Cases(failed)) => {
+            assert_eq!(failed.len(), 2, "the second denies for another reason")
+        }
         other => panic!("{other:?}"),
     }
     for (name, text) in [("ALLOW/a.json", "{}"), ("a.json", case), ("MAYBE/a.json", case)] {
@@ -194,7 +198,10 @@ fn a_no_says_what_was_missing_and_what_would_be_allowed() {
     assert_eq!((stranger.allowed, stranger.policies), (false, vec![]));
     let off = Wish { granted_text: Vec::new(), ..Wish::fetch("https://a.example", false) };
     let reason = off.put(&load("").unwrap()).reason;
-    assert!(reason.ends_with("role `assistant`; the operator granted the plugin `web` no origin"), "{reason}");
+    assert!(
+        reason.ends_with("role `assistant`; the operator granted the plugin `web` no origin"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -210,7 +217,12 @@ fn an_empty_set_an_unknown_action_and_another_plugin_are_denied() {
         Wish { tool: "slack.post", ..fetch.clone() },
         Wish { tool: "slack.post", plugin: "slack", ..fetch.clone() },
         Wish { resource: Resource::Destination("C01".into()), ..fetch.clone() },
-        Wish { tool: "infer", resource: Resource::Model("other/model".into()), plugin: "other", ..fetch.clone() },
+        Wish {
+            tool: "infer",
+            resource: Resource::Model("other/model".into()),
+            plugin: "other",
+            ..fetch.clone()
+        },
     ]
     .iter()
     .enumerate()
@@ -222,64 +234,55 @@ fn an_empty_set_an_unknown_action_and_another_plugin_are_denied() {
 
 #[test]
 fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
-    let set = load(
-        r#"@id("short") permit (principal, action == Action::"slack.post", resource)
-               when { context.input.channel == "C01" && !(context.input has thread) };
-           @id("who") permit (principal, action == Action::"slack.identity", resource);"#,
-    )
-    .unwrap();
-    let post = Wish {
-        tool: "slack.post",
-        plugin: "slack",
-        resource: Resource::Destination("C01".into()),
+    let note = json!({"type": "object", "required": ["to"], "properties": {
+        "to": {"type": "string"}, "thread": {"type": ["string", "null"]}, "weight": {"type": "number"}}});
+    let tools = [
+        tool("note.put", EffectClass::Write, Touches::Plugin, note),
+        tool("note.any", EffectClass::Write, Touches::Plugin, json!({})),
+    ];
+    let policies = r#"
+        @id("short") permit (principal, action == Action::"note.put", resource)
+            when { context.input.to == "C01" && !(context.input has thread) };
+        @id("any") permit (principal, action == Action::"note.any", resource);"#;
+    let set = PolicySet::load(&[text("a.cedar", policies)], &tools, &[]).unwrap();
+    for (allowed, tool, input) in [
+        (true, "note.put", json!({"to": "C01"})),
+        (true, "note.put", json!({"to": "C01", "thread": null, "weight": 0.5, "more": [{"type": "rule"}]})),
+        (false, "note.put", json!({"to": "C01", "thread": "1"})),
+        (false, "note.put", json!({"thread": "1"})),
+        (false, "note.put", json!({"to": ["C01"]})),
+        (true, "note.any", json!({"anything": 1.5})),
+    ] {
+        let resource = Resource::Plugin("note".into());
+        let wish = Wish { tool, plugin: "note", resource, input, ..Wish::fetch("", true) };
+        let decision = wish.put(&set);
+        assert_eq!(decision.allowed, allowed, "{tool} {}: {decision:?}", wish.input);
+    }
+    let unseen: Vec<_> = set.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
+    assert_eq!(unseen, [("note.any", ""), ("note.put", "/weight")]);
+    assert_eq!(shipped().omitted(), [], "policies see all of the shipped tools' arguments");
+}
+
+#[test]
+fn a_model_is_asked_for_by_name_and_the_conversation_is_not_looked_at() {
+    let request = InferRequest {
+        model: "scripted/story".into(),
+        system: "Answer briefly.".into(),
+        messages: vec![Message { role: Role::User, parts: vec![Part::Text("Hello".into())] }],
+        tools: Vec::new(),
+        output_tokens_max: 500,
+    };
+    let wish = Wish {
+        tool: INFER,
+        plugin: "scripted",
+        resource: Resource::Model("scripted/story".into()),
+        input: serde_json::to_value(request).unwrap(),
         ..Wish::fetch("", true)
     };
-    for (allowed, input) in [
-        (true, json!({"channel": "C01", "text": "a"})),
-        (true, json!({"channel": "C01", "text": "a", "thread": null, "blocks": [{"type": "rule"}]})),
-        (false, json!({"channel": "C01", "text": "a", "thread": "1"})),
-        (false, json!({"channel": "C01"})),
-        (false, json!({"channel": ["C01"], "text": "a"})),
-    ] {
-        let decision = Wish { input: input.clone(), ..post.clone() }.put(&set);
-        assert_eq!(decision.allowed, allowed, "{input}: {decision:?}");
-    }
-    let identity = Wish { tool: "slack.identity", resource: Resource::Plugin("slack".into()), ..post };
-    assert!(Wish { input: json!({"any": 1.5}), ..identity }.put(&set).allowed);
-    let unseen: Vec<_> = set.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
-    assert_eq!(unseen, [("slack.identity", "")]);
-}
-
-#[test]
-fn every_fault_has_a_file_a_line_and_a_column() {
-    assert_eq!(problems("permit (principal, action,\n  resource) when { x y };")[0].split(": ").next(), Some("a.cedar:2:22"));
-    let nameless = problems("@id(\"a\") permit (principal, action, resource);\n\n  permit (principal, action, resource);");
-    assert_eq!(nameless, ["a.cedar:3:3: a policy needs an annotation `@id(\"…\")` that names it"]);
-    let twice = problems("@id(\"a\") permit (principal, action, resource);\n@id(\"a\") forbid (principal, action, resource);");
-    assert_eq!(twice, ["a.cedar:2:1: `@id` was taken at a.cedar:1:1: "]);
-    let template = problems("@id(\"a\")\npermit (principal == ?principal, action, resource);");
-    assert_eq!(template, ["a.cedar:1:1: templates are not supported; write the principal and resource out"]);
-    assert!(matches!(
-        PolicySet::load(&[text("a.cedar", ""), text("a.cedar", "")], &tools(), &models()),
-        Err(PolicyError::Texts(problems)) if problems.len() == 1
-    ));
-}
-
-#[test]
-fn what_strict_validation_finds_does_not_load() {
-    for (condition, said) in [
-        ("principal in Role::\"a\", action == Action::\"web.delete\", resource) when { true", "web.delete"),
-        ("principal, action == Action::\"web.fetch\", resource) when { context.input.uri == \"\"", "uri"),
-        ("principal, action == Action::\"slack.post\", resource) when { context.input.thread == \"\"", "thread"),
-        ("principal, action, resource) when { context.flow == Flow::\"voilates\"", "voilates"),
-        ("principal, action, resource) when { context.flow == \"violates\"", "String"),
-        ("principal, action, resource) when { Seat::\"seat_b\".role == \"lead\"", "literal"),
-        ("principal, action, resource) when { 1 == 2", "false"),
-        ("principal, action == Action::\"web.fetch\", resource is Destination) when { true", "apply"),
-    ] {
-        let found = problems(&format!("@id(\"a\") forbid ({condition} }};"));
-        assert!(found.iter().any(|problem| problem.contains(said)), "{condition}: {found:?}");
-    }
+    assert_eq!(wish.put(&shipped()).policies, ["assistant-infers"]);
+    let short = "@id(\"short\") permit (principal, action == Action::\"infer\", resource)
+        when { context.input.output_tokens_max < 500 };";
+    assert!(!wish.put(&load(short).unwrap()).allowed);
 }
 
 #[test]
@@ -297,14 +300,4 @@ fn a_decision_looks_only_at_the_policies_of_its_action() {
     assert_eq!(of("terminal.say"), ["any", "other"]);
     assert_eq!(of("infer"), ["any"]);
     assert_eq!(Wish::fetch("https://a.example", true).put(&set).policies, ["one", "two"]);
-}
-
-#[test]
-fn the_digest_names_the_files_in_any_order() {
-    let (a, b) = (text("a.cedar", "one"), text("b.cedar", "two"));
-    assert_eq!(digest(&[a.clone(), b.clone()]), digest(&[b.clone(), a.clone()]));
-    for other in [vec![a.clone()], vec![text("a.cedar", "two"), text("b.cedar", "one")], vec![text("a.cedaro", "ne"), b.clone()]] {
-        assert_ne!(digest(&other), digest(&[a.clone(), b.clone()]));
-    }
-    assert_eq!(shipped().digest(), &digest(&shipped_texts()));
 }

@@ -4,7 +4,9 @@
 //! Cedar warns of a policy that can never apply, and a forbid that can never apply forbids nothing.
 //! Deliberately absent: templates. A policy says what it means where it stands.
 
-use cedar_policy::{Effect, Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator};
+use cedar_policy::{
+    Effect, ParseErrors, Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator,
+};
 use event::{Digest, PolicyText};
 use miette::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +56,8 @@ pub struct Outline {
 pub fn digest(texts: &[PolicyText]) -> Digest {
     let mut sorted: Vec<&PolicyText> = texts.iter().collect();
     sorted.sort_by(|a, b| (&a.name, &a.text).cmp(&(&b.name, &b.text)));
-    let parts: Vec<&[u8]> = sorted.iter().flat_map(|file| [file.name.as_bytes(), file.text.as_bytes()]).collect();
+    let parts: Vec<&[u8]> =
+        sorted.iter().flat_map(|file| [file.name.as_bytes(), file.text.as_bytes()]).collect();
     Digest::of_parts(&parts)
 }
 
@@ -89,7 +92,13 @@ pub(super) fn read(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, V
         }
         for read in read_file(file, text, &mut faults) {
             match places.get(&read.outline.id) {
-                Some(first) => faults.add(read.place, format!("`@id` was taken at {}", faults.at(*first))),
+                Some(first) => {
+                    let Problem { file, line, column, .. } = faults.at(*first);
+                    faults.add(
+                        read.place,
+                        format!("the `@id` is taken by the policy at {file}:{line}:{column}"),
+                    );
+                }
                 None => {
                     places.insert(read.outline.id.clone(), read.place);
                     all.push(read);
@@ -108,25 +117,40 @@ fn read_file(file: usize, text: &PolicyText, faults: &mut Faults<'_>) -> Vec<Rea
     let set: PolicySet = match text.text.parse() {
         Ok(set) => set,
         Err(errors) => {
-            let errors: cedar_policy::ParseErrors = errors;
+            let errors: ParseErrors = errors;
             errors.iter().for_each(|error| faults.report(Place { file, offset: 0 }, error));
             return Vec::new();
         }
     };
-    let place = |source: &str| Place { file, offset: text.text.find(source).unwrap_or(0) };
     for template in set.templates() {
-        let message = "templates are not supported; write the principal and resource out";
-        faults.add(place(&template.to_cedar()), message);
+        let offset = text.text.find(&template.to_cedar()).unwrap_or(0);
+        faults
+            .add(Place { file, offset }, "templates are not supported; write the principal and resource out");
     }
     let mut read = Vec::new();
-    for policy in set.policies() {
-        let place = place(&policy.to_cedar().unwrap_or_default());
+    let mut end = 0;
+    for policy in in_order(&set) {
+        // Cedar gives a policy back as it was written, so it stands where its text is next found.
+        let source = policy.to_cedar().unwrap_or_default();
+        let offset = text.text.get(end..).and_then(|rest| rest.find(&source)).map_or(end, |at| end + at);
+        end = offset + source.len();
+        let place = Place { file, offset };
         match named(policy, &text.name) {
             Ok((outline, policy)) => read.push(Read { outline, policy, place }),
             Err(message) => faults.add(place, message),
         }
     }
     read
+}
+
+/// The policies in the order of the text: Cedar calls them `policy0`, `policy1`, ….
+fn in_order(set: &PolicySet) -> Vec<&Policy> {
+    let mut all: Vec<&Policy> = set.policies().collect();
+    all.sort_by_key(|policy| {
+        let id: &str = policy.id().as_ref();
+        id.strip_prefix("policy").and_then(|number| number.parse::<usize>().ok())
+    });
+    all
 }
 
 fn named(policy: &Policy, file: &str) -> Result<(Outline, Policy), String> {
@@ -162,13 +186,20 @@ fn check(all: &[Read], schema: &Schema, faults: &mut Faults<'_>) {
         let at = place(error.policy_id());
         match error {
             ValidationError::UnrecognizedActionId(error) => {
-                faults.report_with(at, error, "; an action is a tool that a loaded plugin offers, or `infer`");
+                faults.report_with(
+                    at,
+                    error,
+                    "; an action is a tool that a loaded plugin offers, or `infer`",
+                );
             }
             other => faults.report(at, other),
         }
     }
-    for warning in result.validation_warnings() {
-        faults.report(place(warning.policy_id()), warning);
+    // A policy that is not valid is warned of too, as one that never applies: that follows and misleads.
+    if result.validation_passed() {
+        for warning in result.validation_warnings() {
+            faults.report(place(warning.policy_id()), warning);
+        }
     }
 }
 
@@ -207,5 +238,84 @@ impl Faults<'_> {
             column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
             message: String::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+    use crate::policy::tests::{load, models, shipped, shipped_texts, text, tools};
+    use crate::policy::{PolicyError, PolicySet};
+
+    fn problems(policy: &str) -> Vec<String> {
+        match load(policy) {
+            Err(PolicyError::Texts(problems)) => problems.iter().map(ToString::to_string).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_fault_has_a_file_a_line_and_a_column() {
+        assert_eq!(
+            problems("permit (principal, action,\n  resource) when { x y };")[0].split(": ").next(),
+            Some("a.cedar:2:22")
+        );
+        let nameless = problems(
+            "@id(\"a\") permit (principal, action, resource);\n\n  permit (principal, action, resource);",
+        );
+        assert_eq!(nameless, ["a.cedar:3:3: a policy needs an annotation `@id(\"…\")` that names it"]);
+        let twice = problems(
+            "@id(\"a\") permit (principal, action, resource);\n@id(\"a\") forbid (principal, action, resource);",
+        );
+        assert_eq!(twice, ["a.cedar:2:1: the `@id` is taken by the policy at a.cedar:1:1"]);
+        let template = problems("@id(\"a\")\npermit (principal == ?principal, action, resource);");
+        assert_eq!(
+            template,
+            ["a.cedar:1:1: templates are not supported; write the principal and resource out"]
+        );
+        assert!(matches!(
+            PolicySet::load(&[text("a.cedar", ""), text("a.cedar", "")], &tools(), &models()),
+            Err(PolicyError::Texts(problems)) if problems.len() == 1
+        ));
+    }
+
+    #[test]
+    fn what_strict_validation_finds_does_not_load() {
+        for (condition, said) in [
+            (
+                "principal in Role::\"a\", action == Action::\"web.delete\", resource) when { true",
+                "web.delete",
+            ),
+            ("principal, action == Action::\"web.fetch\", resource) when { context.input.uri == \"\"", "uri"),
+            (
+                "principal, action == Action::\"slack.post\", resource) when { context.input.thread_ts == \"\"",
+                "thread_ts",
+            ),
+            ("principal, action, resource) when { context.flow == Flow::\"voilates\"", "voilates"),
+            ("principal, action, resource) when { context.flow == \"violates\"", "String"),
+            ("principal, action, resource) when { Seat::\"seat_b\".role == \"lead\"", "literal"),
+            ("principal, action, resource) when { 1 == 2", "false"),
+            (
+                "principal, action == Action::\"web.fetch\", resource is Destination) when { true",
+                "applicable",
+            ),
+        ] {
+            let found = problems(&format!("@id(\"a\") forbid ({condition} }};"));
+            assert!(found.iter().any(|problem| problem.contains(said)), "{condition}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_digest_names_the_files_in_any_order() {
+        let (a, b) = (text("a.cedar", "one"), text("b.cedar", "two"));
+        assert_eq!(digest(&[a.clone(), b.clone()]), digest(&[b.clone(), a.clone()]));
+        for other in [
+            vec![a.clone()],
+            vec![text("a.cedar", "two"), text("b.cedar", "one")],
+            vec![text("a.cedaro", "ne"), b.clone()],
+        ] {
+            assert_ne!(digest(&other), digest(&[a.clone(), b.clone()]));
+        }
+        assert_eq!(shipped().digest(), &digest(&shipped_texts()));
     }
 }

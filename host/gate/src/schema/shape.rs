@@ -13,7 +13,7 @@ pub const SHAPE_DEPTH_MAX: usize = 8;
 
 /// A type Cedar has and JSON can carry exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub(crate) enum Scalar {
     /// `String`.
     Text,
     /// `Long`: a whole number of 64 bits.
@@ -24,7 +24,7 @@ pub enum Scalar {
 
 /// The type of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// One value.
     One(Scalar),
     /// A set of values: order and repetition are lost, as Cedar has no lists.
@@ -35,13 +35,13 @@ pub enum Shape {
 
 /// One member of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its type.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// Whether it must be there.
-    pub required: bool,
+    pub(crate) required: bool,
     /// Whether it may be `null`, which policies see as absent.
-    pub nullable: bool,
+    pub(crate) nullable: bool,
 }
 
 /// A place in the arguments that policies cannot see.
@@ -57,7 +57,9 @@ impl Shape {
         let mut unseen = Vec::new();
         let record = match schema.as_object() {
             // Arguments are always one JSON object, so a schema with members and no type means an object.
-            Some(object) if object.contains_key("properties") || single_type(object) == Ok(("object", false)) => {
+            Some(object)
+                if object.contains_key("properties") || single_type(object) == Ok(("object", false)) =>
+            {
                 Self::record(object, "", 1, &mut unseen)
             }
             _ => {
@@ -65,6 +67,7 @@ impl Shape {
                 Self::Record(BTreeMap::new())
             }
         };
+        unseen.sort_by(|a, b| a.pointer.cmp(&b.pointer));
         (record, unseen)
     }
 
@@ -74,8 +77,13 @@ impl Shape {
         if open || properties.is_none() {
             unseen.push(Unseen { pointer: format!("{pointer}/*"), why: "its members have no fixed names" });
         }
-        let required: Vec<&str> =
-            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let mut fields = BTreeMap::new();
         for (name, member) in properties.into_iter().flatten() {
             let at = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -216,7 +224,7 @@ mod tests {
             ]
         );
         let pointers: Vec<_> = unseen(&schema).into_iter().map(|(pointer, _)| pointer).collect();
-        assert_eq!(pointers, ["/a~1b", "/any", "/blocks", "/either", "/ratio"]);
+        assert_eq!(pointers, ["/any", "/a~1b", "/blocks", "/either", "/ratio"]);
     }
 
     #[test]

@@ -114,7 +114,9 @@ fn create(path: &Path) -> Result<(), Error> {
         ErrorKind::NotFound => "its folder does not exist; create it, or name another file",
         ErrorKind::NotADirectory => "what should be its folder is a file; name another file",
         ErrorKind::IsADirectory => "it is a folder; name a file in it",
-        ErrorKind::PermissionDenied => "chancery may not write there; change the rights, or name another file",
+        ErrorKind::PermissionDenied => {
+            "chancery may not write there; change the rights, or name another file"
+        }
         ErrorKind::ReadOnlyFilesystem => "it lies on a disk that is mounted read-only; name another file",
         _ => "the system does not let chancery create or write it",
     };
@@ -203,7 +205,9 @@ fn known(path: &Path, version: Version) -> Result<usize, Error> {
 fn meant(path: &Path, error: sqlx::Error) -> Error {
     let why = match code(&error) {
         Some(BUSY) => "another program holds it locked; stop that program",
-        Some(READ_ONLY | CANNOT_OPEN) => "chancery may not write it or beside it; change the rights of its folder",
+        Some(READ_ONLY | CANNOT_OPEN) => {
+            "chancery may not write it or beside it; change the rights of its folder"
+        }
         Some(NOT_A_DATABASE) => "it is not a database; name another file",
         Some(CORRUPT) => "it is damaged; restore it from a copy",
         _ => "the database does not answer as it should",

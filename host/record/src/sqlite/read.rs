@@ -71,7 +71,10 @@ impl Reader {
     }
 
     pub(crate) async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error> {
-        row(&mut *self.pool.acquire().await.map_err(failed)?, projection, key).await
+        let found = sqlx::query_as("select value, rank from row where projection = ? and key = ?");
+        let found: Option<(String, Option<i64>)> =
+            found.bind(projection).bind(key).fetch_optional(&self.pool).await.map_err(failed)?;
+        found.map(|(value, rank)| row_of(&value, rank)).transpose()
     }
 
     pub(crate) async fn ranked(
@@ -112,7 +115,7 @@ impl Reader {
     }
 
     pub(crate) async fn head(&self) -> Result<Head, Error> {
-        head(&mut *self.pool.acquire().await.map_err(failed)?).await
+        head(&mut *self.pool.acquire().await.map_err(failed)?, HEAD).await
     }
 
     /// Only the number: what is asked four times a second.
@@ -160,28 +163,22 @@ pub(super) async fn by_ids(
         .map_err(failed)
 }
 
-pub(super) async fn row(
-    connection: &mut SqliteConnection,
-    projection: &str,
-    key: &str,
-) -> Result<Option<Row>, Error> {
-    let found: Option<(String, Option<i64>)> =
-        sqlx::query_as("select value, rank from row where projection = ? and key = ?")
-            .bind(projection)
-            .bind(key)
-            .fetch_optional(connection)
-            .await
-            .map_err(failed)?;
-    found.map(|(value, rank)| row_of(&value, rank)).transpose()
+macro_rules! head {
+    () => {
+        "select global_position, at, chain from event order by global_position desc limit 1"
+    };
 }
 
-pub(super) async fn head(connection: &mut SqliteConnection) -> Result<Head, Error> {
-    let last: Option<(i64, i64, String)> =
-        sqlx::query_as("select global_position, at, chain from event order by global_position desc limit 1")
-            .fetch_optional(connection)
-            .await
-            .map_err(failed)?;
-    let Some((global_position, at, chain)) = last else { return Ok(Head::default()) };
+pub(super) const HEAD: &str = head!();
+/// In one message to the database, since it precedes every commit.
+pub(super) const BEGIN_AND_HEAD: &str = concat!("begin immediate; ", head!());
+
+/// Where the record ends, asked by one of the two statements above.
+pub(super) async fn head(connection: &mut SqliteConnection, by: &'static str) -> Result<Head, Error> {
+    let last = sqlx::query_as(by).fetch_optional(connection).await.map_err(failed)?;
+    let Some((global_position, at, chain)): Option<(i64, i64, String)> = last else {
+        return Ok(Head::default());
+    };
     let global_position = unsigned(global_position);
     let chain = Digest::parse(&chain)
         .ok_or_else(|| Error::corrupt(global_position, "the chain does not read", None))?;
@@ -215,14 +212,15 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
-    let value = serde_json::from_str(value)
-        .map_err(|source| Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source))))?;
+pub(super) fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
+    let value = serde_json::from_str(value).map_err(|source| {
+        Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source)))
+    })?;
     Ok(Row { value, rank })
 }
 
 /// A list as one argument, so that a statement is the same however many are asked for.
-fn list<T: Into<serde_json::Value>>(items: impl Iterator<Item = T>) -> String {
+pub(super) fn list<T: Into<serde_json::Value>>(items: impl Iterator<Item = T>) -> String {
     serde_json::Value::Array(items.map(Into::into).collect()).to_string()
 }
 

@@ -9,7 +9,8 @@ use crate::rows::RowKey;
 use crate::stored::{Head, Stored};
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{Connection, QueryBuilder, SqliteConnection};
+use std::collections::HashMap;
 
 /// The connection that writes. Between [`Writer::begin`] and its end nobody else does, in any process.
 #[derive(Debug)]
@@ -25,8 +26,7 @@ impl Writer {
     /// Begins the transaction and says where the record ends. `immediate` takes the write lock at once: with a
     /// plain `begin` two processes could read one head and both build on it.
     pub(crate) async fn begin(&mut self) -> Result<Head, Error> {
-        self.run("begin immediate").await?;
-        read::head(&mut self.connection).await
+        read::head(&mut self.connection, read::BEGIN_AND_HEAD).await
     }
 
     /// Makes everything since [`Writer::begin`] lasting.
@@ -65,15 +65,38 @@ impl Writer {
         read::page(&mut self.connection, after, limit).await
     }
 
-    pub(crate) async fn row(&mut self, key: &RowKey) -> Result<Option<Row>, Error> {
-        read::row(&mut self.connection, key.projection, &key.key).await
+    /// The rows under `keys` that there are.
+    pub(crate) async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error> {
+        let mut query =
+            QueryBuilder::new("select projection, key, value, rank from row where (projection, key) in (");
+        query.push_values(keys, |mut pair, key| {
+            pair.push_bind(key.projection).push_bind(&key.key);
+        });
+        let query = query.push(")").build_query_as();
+        let found: Vec<(String, String, String, Option<i64>)> =
+            query.fetch_all(&mut self.connection).await.map_err(failed)?;
+        let read = |(projection, key, value, rank): (_, _, String, _)| {
+            Ok(((projection, key), read::row_of(&value, rank)?))
+        };
+        found.into_iter().map(read).collect()
     }
 
-    /// Where a stream stands; 0 when it has no event.
-    pub(crate) async fn stands(&mut self, stream: &StreamName) -> Result<u64, Error> {
-        let last = sqlx::query_scalar("select coalesce(max(position), 0) from event where stream = ?");
-        let last = last.bind(stream.as_str()).fetch_one(&mut self.connection).await.map_err(failed)?;
-        Ok(unsigned(last))
+    /// Where a stream stands, 0 when it has no event; and whether the record holds any event of these ids.
+    pub(crate) async fn stands(
+        &mut self,
+        stream: &StreamName,
+        ids: &[&EventId],
+    ) -> Result<(u64, bool), Error> {
+        let (last, stored): (i64, bool) = sqlx::query_as(
+            "select (select coalesce(max(position), 0) from event where stream = ?), \
+             exists (select 1 from event where id in (select value from json_each(?)))",
+        )
+        .bind(stream.as_str())
+        .bind(read::list(ids.iter().map(|id| id.as_str())))
+        .fetch_one(&mut self.connection)
+        .await
+        .map_err(failed)?;
+        Ok((unsigned(last), stored))
     }
 
     pub(crate) async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
@@ -118,21 +141,29 @@ impl Writer {
         Ok(())
     }
 
-    pub(crate) async fn put_row(&mut self, key: &RowKey, row: Option<&Row>) -> Result<(), Error> {
-        let statement = match row {
-            Some(row) => sqlx::query(
-                "insert into row (projection, key, value, rank) values (?, ?, ?, ?) \
-                 on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
-            )
+    pub(crate) async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
+        let mut query = QueryBuilder::new("insert into row (projection, key, value, rank) ");
+        query.push_values(rows, |mut columns, (key, row)| {
+            columns
+                .push_bind(key.projection)
+                .push_bind(&key.key)
+                .push_bind(text(&row.value))
+                .push_bind(row.rank);
+        });
+        query.push(
+            " on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
+        );
+        query.build().execute(&mut self.connection).await.map_err(failed)?;
+        Ok(())
+    }
+
+    pub(crate) async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
+        sqlx::query("delete from row where projection = ? and key = ?")
             .bind(key.projection)
             .bind(&key.key)
-            .bind(text(&row.value))
-            .bind(row.rank),
-            None => sqlx::query("delete from row where projection = ? and key = ?")
-                .bind(key.projection)
-                .bind(&key.key),
-        };
-        statement.execute(&mut self.connection).await.map_err(failed)?;
+            .execute(&mut self.connection)
+            .await
+            .map_err(failed)?;
         Ok(())
     }
 
@@ -186,7 +217,10 @@ impl Writer {
     /// Ends the connection, which writes the log back into the file.
     pub(crate) async fn end(self) {
         if let Err(error) = self.connection.close().await {
-            tracing::warn!(?error, "the record's connection did not end cleanly; its log is read at the next start");
+            tracing::warn!(
+                ?error,
+                "the record's connection did not end cleanly; its log is read at the next start"
+            );
         }
     }
 }

@@ -64,11 +64,7 @@ fn events() -> Vec<Value> {
             "input": { "channel": GENERAL.id, "thread_ts": ASKED, "text": ANSWER } }),
         ),
         event("", "effect.sent", json!({ "effect": "effect_1", "reference": { "ts": "9.9" } })),
-        event(
-            "",
-            "turn.ended",
-            json!({ "turn": "turn_1", "ending": "answered", "sources": ["receipt_1"] }),
-        ),
+        event("", "turn.ended", json!({ "turn": "turn_1", "ending": "answered", "sources": ["receipt_1"] })),
     ];
     events.extend(step(1, "infer", "scripted/story", "succeeded", &[]));
     events.extend(step(2, "tool", "web.fetch", "succeeded", &["receipt_1"]));

@@ -1,0 +1,96 @@
+//! What is missing or risky before the office starts: each finding says what to do.
+
+use crate::config::Config;
+use crate::wire;
+use anyhow::Result;
+use record::Record;
+use std::path::Path;
+
+/// One finding.
+pub struct Finding {
+    /// Whether the office would not start.
+    pub fatal: bool,
+    /// What was looked at.
+    pub part: &'static str,
+    /// What was found.
+    pub text: String,
+}
+
+fn good(part: &'static str, text: impl Into<String>) -> Finding {
+    Finding { fatal: false, part, text: text.into() }
+}
+
+fn of(part: &'static str, outcome: Result<String>) -> Finding {
+    match outcome {
+        Ok(text) => good(part, text),
+        Err(error) => Finding { fatal: true, part, text: format!("{error:#}").replace('\n', " ") },
+    }
+}
+
+/// Looks at everything `serve` will need. Writes nothing but the compiled guests in the cache.
+pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String, String)>) -> Vec<Finding> {
+    let config = match Config::read(path, environment) {
+        Ok(config) => config,
+        Err(error) => return vec![of("configuration", Err(error))],
+    };
+    let mut findings = vec![good("configuration", format!("{} is well formed", path.display()))];
+    findings.push(of("record", record(&config).await));
+    findings.push(of("slack", slack(&config)));
+    findings.extend(credentials(&config));
+    findings.extend(loopback(&config));
+    match wire::install(&config).await {
+        Ok(installed) => {
+            findings.push(good("plugins", format!("{} load", installed.artifacts.len())));
+            let policies = wire::policies(&config, &installed.plugins)
+                .map(|(digest, files)| format!("{} files load and their cases hold (set {})", files.len(), digest.short()));
+            findings.push(of("policies", policies));
+        }
+        Err(error) => findings.push(of("plugins", Err(error))),
+    }
+    findings.push(of("prices", crate::seed::prices(&config.prices).map(|_| "the price list is well formed".to_owned())));
+    findings
+}
+
+async fn record(config: &Config) -> Result<String> {
+    let path = &config.record.sqlite;
+    if !path.exists() {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        anyhow::ensure!(folder.is_dir(), "the folder `{}` of the record is not there: make it", folder.display());
+        return Ok(format!("{} will be made", path.display()));
+    }
+    let record = Record::open_sqlite_read_only(path).await?;
+    let (head, _) = record.head().await?;
+    Ok(format!("{} holds {head} events", path.display()))
+}
+
+fn slack(config: &Config) -> Result<String> {
+    Ok(match wire::signing_keys(config)? {
+        Some(_) => "the signing secrets are there".to_owned(),
+        None => "no [slack] section: `chat` works, `serve` takes no Slack events".to_owned(),
+    })
+}
+
+fn credentials(config: &Config) -> Vec<Finding> {
+    let vault = wire::vault(config);
+    let mut findings: Vec<Finding> = vault
+        .references()
+        .map(|reference| match vault.get(reference) {
+            Ok(_) => good("credential", format!("`{reference}` is there")),
+            Err(error) => Finding { fatal: true, part: "credential", text: error.to_string() },
+        })
+        .collect();
+    for plugin in &config.plugins {
+        for reference in plugin.routes.iter().filter_map(|route| route.credential.as_deref()) {
+            if !vault.has(reference) {
+                let text = format!("a route of the plugin `{}` names `{reference}`, and `[credentials]` has no such entry", plugin.name);
+                findings.push(Finding { fatal: true, part: "credential", text });
+            }
+        }
+    }
+    findings
+}
+
+fn loopback(config: &Config) -> Vec<Finding> {
+    let warn = |origin: &String| good("egress", format!("warning: guests may reach {origin} on this machine: take it off `[egress] loopback` if nothing needs it"));
+    config.egress.loopback.iter().map(warn).collect()
+}

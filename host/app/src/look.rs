@@ -1,0 +1,206 @@
+//! The commands that only look: at the record, a turn, the plugins, the policies. They may run beside a
+//! server, on the same record.
+
+use crate::cli::ShowArgs;
+use crate::config::Config;
+use crate::show;
+use crate::wire;
+use anyhow::{Context, Result, bail};
+use event::{Digest, Event, Fact, GlobalPosition, Position, StreamName, TurnId};
+use fold::turn::TurnState;
+use gate::Catalogue;
+use gate::policy::{PolicySet, run_cases};
+use record::{Anchor, Record};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Events read at a time.
+const PAGE_EVENTS: usize = 500;
+/// Events of one stream that are shown: far more than a turn or a call has.
+const STREAM_EVENTS_MAX: usize = 10_000;
+
+async fn open(config: &Config) -> Result<Record> {
+    let path = &config.record.sqlite;
+    Record::open_sqlite_read_only(path).await.with_context(|| {
+        format!("the record `{}` cannot be read; `chancery serve` or `chancery chat` makes it", path.display())
+    })
+}
+
+/// Prints events, one a line.
+///
+/// # Errors
+/// When the record cannot be read.
+pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
+    let record = open(config).await?;
+    let mut out = std::io::stdout().lock();
+    let mut print = |event: &Event| -> std::io::Result<()> {
+        if args.json {
+            out.write_all(&event::canonical(&event.to_json()))?;
+            out.write_all(b"\n")
+        } else {
+            writeln!(out, "{}", show::line(event))
+        }
+    };
+    let printed = async {
+        if let Some(name) = &args.stream {
+            let stream = StreamName::parse(name)?;
+            let events = record.read_stream(&stream, Position(1), STREAM_EVENTS_MAX).await?;
+            if events.is_empty() {
+                bail!("the record has no stream `{name}`");
+            }
+            for event in events.iter().filter(|event| event.global_position.0 > args.after) {
+                print(event)?;
+            }
+            return Ok(());
+        }
+        let (head, _) = record.head().await?;
+        let mut after = GlobalPosition(args.last.map_or(args.after, |last| head.0.saturating_sub(last)));
+        loop {
+            let events = record.read_all(after, PAGE_EVENTS).await?;
+            let Some(last) = events.last() else { return Ok(()) };
+            after = last.global_position;
+            for event in &events {
+                print(event)?;
+            }
+        }
+    }
+    .await;
+    pipe_may_end(printed)
+}
+
+/// A reader that has seen enough, such as `head`, is no error.
+fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
+    match printed {
+        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
+            Ok(ExitCode::SUCCESS)
+        }
+        other => other.map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Walks the record and says what it found.
+///
+/// # Errors
+/// The first bad event, or that the record cannot be read.
+pub async fn record_verify(config: &Config, head: Option<&str>) -> Result<ExitCode> {
+    let anchor = head.map(anchor).transpose()?;
+    let verified = open(config).await?.verify(anchor.as_ref()).await?;
+    println!("{verified}");
+    if let Some(chain) = &verified.chain {
+        println!("head {}:{chain}", verified.events);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn anchor(text: &str) -> Result<Anchor> {
+    let read = text.split_once(':').and_then(|(position, chain)| {
+        Some(Anchor { global_position: GlobalPosition(position.parse().ok()?), chain: Digest::parse(chain)? })
+    });
+    read.with_context(|| format!("`{text}` is not a head: it is a position, `:` and 64 hexadecimal digits, as `record verify` prints it"))
+}
+
+/// Prints what a turn did.
+///
+/// # Errors
+/// When there is no such turn, or the record cannot be read.
+pub async fn turn_show(config: &Config, id: Option<&str>) -> Result<ExitCode> {
+    let record = open(config).await?;
+    let turn = match id {
+        Some(text) => TurnId::parse(text)?,
+        None => newest_turn(&record).await?,
+    };
+    let events = record.read_stream(&show::turn_stream(&turn), Position(1), STREAM_EVENTS_MAX).await?;
+    if events.is_empty() {
+        bail!("the record has no turn `{turn}`; `chancery record show` lists each as `turn.opened`");
+    }
+    let state = TurnState::fold(&events);
+    let woken = match &state.opened {
+        Some(opened) => record.event(&opened.woken_by).await?,
+        None => None,
+    };
+    let mut calls = Vec::new();
+    for (step, stream) in show::call_streams(&turn, &state) {
+        calls.push((step, record.read_stream(&stream, Position(1), STREAM_EVENTS_MAX).await?));
+    }
+    let text = show::turn_text(&turn, &state, woken.as_ref(), &calls);
+    pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
+}
+
+async fn newest_turn(record: &Record) -> Result<TurnId> {
+    let (head, _) = record.head().await?;
+    let mut end = head.0;
+    // From the end backwards, a page at a time.
+    while end > 0 {
+        let after = end.saturating_sub(PAGE_EVENTS as u64);
+        let events = record.read_all(GlobalPosition(after), PAGE_EVENTS).await?;
+        let newest = events.iter().rev().find_map(|event| match &event.fact {
+            Fact::TurnOpened(opened) => Some(opened.turn.clone()),
+            _ => None,
+        });
+        if let Some(turn) = newest {
+            return Ok(turn);
+        }
+        end = after;
+    }
+    bail!("the record has no turn yet")
+}
+
+/// Prints the configured plugins.
+///
+/// # Errors
+/// The first plugin that does not load.
+pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
+    let installed = wire::install(config).await?;
+    for (name, artifact) in &installed.artifacts {
+        let manifest = artifact.installed();
+        println!("{name} {}  {}  {}", manifest.version, manifest.world, artifact.digest);
+        for tool in installed.plugins.tools().iter().filter(|tool| tool.plugin == *name) {
+            println!("  tool   {:<16} {}", tool.name, tool.effect.word());
+        }
+        for model in installed.plugins.models().iter().filter(|model| model.plugin == *name) {
+            println!("  model  {:<16} {} tokens, writes {}", model.name, model.window_tokens, model.output_tokens_max);
+        }
+        let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
+        for route in routes {
+            let with = route.credential.as_ref().map_or_else(String::new, |credential| format!(" with `{credential}`"));
+            println!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix);
+        }
+        if routes.is_empty() {
+            println!("  route  none: it reaches nothing");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the policy files, and runs their cases when `cases` says so.
+///
+/// # Errors
+/// When the plugins do not load: policies speak of their tools.
+pub async fn policy_check(config: &Config, cases: bool) -> Result<ExitCode> {
+    let installed = wire::install(config).await?;
+    let texts = crate::seed::policy_files(&config.policies)?;
+    let set = match PolicySet::load(&texts, &installed.plugins.tools(), &installed.plugins.models()) {
+        Ok(set) => set,
+        Err(gate::policy::PolicyError::Texts(problems)) => {
+            for problem in problems {
+                println!("{}:{}:{}: {}", problem.file, problem.line, problem.column, problem.message);
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    println!("{} policies in {} files are valid: set {}", set.outlines().len(), texts.len(), set.digest());
+    for omitted in set.omitted() {
+        println!("note: policies do not see {} of `{}`: {}", omitted.pointer, omitted.tool, omitted.why);
+    }
+    if !cases {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let results = run_cases(&set, &wire::policy_cases(&config.policies)?);
+    for result in &results {
+        println!("{}  {}  {}", if result.passed { "ok " } else { "NOT" }, result.name, result.decision.reason);
+    }
+    let failed = results.iter().filter(|result| !result.passed).count();
+    println!("{} passed, {failed} failed", results.len() - failed);
+    Ok(if failed == 0 && !results.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,122 @@
+//! What each command does.
+
+use crate::cli::{Cli, Command, PluginCommand, PolicyCommand, RecordCommand, TurnCommand};
+use crate::config::Config;
+use crate::wire::{Office, Ports, signing_keys};
+use crate::{doctor, look, serve};
+use anyhow::{Context, Result};
+use event::PrincipalId;
+use front::{Front, Look, Session, chat, router};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// Runs one command.
+///
+/// # Errors
+/// What `main` prints on one line.
+pub async fn run(cli: Cli) -> Result<ExitCode> {
+    let path = &cli.config;
+    match cli.command {
+        Command::Serve => serve_office(path).await,
+        Command::Chat { session } => chat_office(path, session).await,
+        Command::Record(RecordCommand::Show(args)) => look::record_show(&read(path)?, &args).await,
+        Command::Record(RecordCommand::Verify { head }) => look::record_verify(&read(path)?, head.as_deref()).await,
+        Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
+        Command::Plugin(PluginCommand::List) => look::plugin_list(&read(path)?).await,
+        Command::Policy(PolicyCommand::Check) => look::policy_check(&read(path)?, false).await,
+        Command::Policy(PolicyCommand::Test) => look::policy_check(&read(path)?, true).await,
+        Command::Doctor => examine(path).await,
+    }
+}
+
+fn read(path: &Path) -> Result<Config> {
+    Config::read(path, std::env::vars())
+}
+
+async fn serve_office(path: &Path) -> Result<ExitCode> {
+    let config = read(path)?;
+    // A missing or empty secret is found before anything is opened.
+    let keys = signing_keys(&config)?;
+    let listener = TcpListener::bind(config.listen.address)
+        .await
+        .with_context(|| format!("cannot listen on {}: another process does, or it is not an address of this machine", config.listen.address))?;
+    let office = Arc::new(Office::build(config, Ports::system()).await?);
+    serve::start(&office).await?;
+    let (stopping, stop) = watch::channel(false);
+    let front = Front {
+        record: office.record.clone(),
+        host: PrincipalId::host(),
+        keys,
+        clock: office.clock.clone(),
+    };
+    for origin in &office.config.egress.loopback {
+        println!("guests may reach {origin} on this machine");
+    }
+    println!("listening on http://{}", listener.local_addr()?);
+    std::io::stdout().flush()?;
+    let mut stopped = stop.clone();
+    let listening = async {
+        let until = async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        };
+        front::listen(listener, router(front), until).await.context("the listener stopped")
+    };
+    let signals = async {
+        asked_to_stop().await?;
+        tracing::info!("stopping");
+        stopping.send_replace(true);
+        Ok::<_, anyhow::Error>(())
+    };
+    tokio::try_join!(listening, serve::run(office, stop), signals)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns at Ctrl-C or SIGTERM.
+async fn asked_to_stop() -> Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
+    let mut config = read(path)?;
+    // A chat takes nothing from Slack, and need not know who the office is there.
+    config.slack = None;
+    let office = Arc::new(Office::build(config, Ports::system()).await?);
+    serve::start(&office).await?;
+    let person = std::env::var("USER").ok().and_then(|user| PrincipalId::parse(&format!("person_terminal.{user}")).ok());
+    let session = Session {
+        name: session,
+        person: person.map_or_else(|| PrincipalId::parse("person_terminal.somebody"), Ok)?,
+        run: office.node.rsplit('-').next().unwrap_or("run").to_owned(),
+        host: PrincipalId::host(),
+        silence_ms_max: front::terminal::SILENCE_MS_MAX,
+    };
+    let people = std::io::stdin().is_terminal();
+    let shown = Look { prompt: people, dim: std::io::stdout().is_terminal() };
+    let (stopping, stop) = watch::channel(false);
+    let chatting = chat(office.record.clone(), office.clock.clone(), session, shown, tokio::io::stdin(), tokio::io::stdout());
+    let running = serve::run(office, stop);
+    let chatting = async {
+        let ended = chatting.await;
+        stopping.send_replace(true);
+        ended.map_err(anyhow::Error::from)
+    };
+    tokio::try_join!(chatting, running)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn examine(path: &Path) -> Result<ExitCode> {
+    let findings = doctor::examine(path, std::env::vars()).await;
+    for finding in &findings {
+        println!("{}  {:<14} {}", if finding.fatal { "NOT" } else { "ok " }, finding.part, finding.text);
+    }
+    Ok(if findings.iter().any(|finding| finding.fatal) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,307 @@
+//! The run loop: follow the record, classify, wake, lease, run; and the HTTP front beside it.
+//!
+//! There is one queue: the record. Each loop looks at it when it has news and a few times a second besides, so
+//! whatever another process appended, or an earlier one left undone, is found.
+
+use crate::seed;
+use crate::wire::Office;
+use anyhow::{Context, Result, bail};
+use attention::Wake;
+use converse::reply_to;
+use event::{
+    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId, StreamName, TurnId,
+};
+use fold::setting;
+use fold::turn::TurnRow;
+use gate::{Call, Output, Passed, Payload};
+use record::Lease;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use turn::{Opening, RealPace, TurnParts};
+
+/// How long a turn's lease lasts without renewal: the time after which another host takes a dead one's turn.
+pub const LEASE_TTL_MS: i64 = 60_000;
+/// How often a running turn's lease is renewed: three chances within its time.
+const LEASE_RENEW_MS: u64 = 20_000;
+/// How often the loops look without news: what another process appended is found within this time.
+const LOOK_MS: u64 = 250;
+/// How long running turns may finish after the office was told to stop; the rest goes on at the next start.
+const STOP_GRACE_MS: u64 = 5_000;
+/// How long a turn that stopped with an error waits before it is run again.
+const AGAIN_MS: i64 = 5_000;
+/// Recently ended turns kept for the burst window.
+const RECENT_TURNS_MAX: usize = 1_000;
+/// The system seat whose duties the host does.
+pub const SYSTEM_SEAT: &str = "seat_system";
+
+/// Writes down that this process works on the record, and learns who the office is on Slack.
+///
+/// # Errors
+/// When the record cannot be used, or Slack says that the token is not good and nobody is known from before.
+pub async fn start(office: &Office) -> Result<()> {
+    let started = Proposed {
+        id: seed::fresh_event_id()?,
+        actor: seed::host(),
+        cause: None,
+        label: Label::host(),
+        fact: NodeStarted { node: office.node.clone(), version: env!("CARGO_PKG_VERSION").to_owned() }.into(),
+    };
+    let cause = started.id.clone();
+    office.record.append(StreamName::new("node", &office.node), Expected::NoStream, vec![started]).await?;
+    if office.config.slack.is_some() {
+        identify(office, cause).await?;
+    }
+    Ok(())
+}
+
+/// Asks Slack who the office is there. An answer from before is good enough when Slack does not answer now.
+async fn identify(office: &Office, cause: EventId) -> Result<()> {
+    let known = office.record.row("setting", &setting::connection("slack")).await?;
+    let call = Call {
+        origin: Origin::Duty { event: cause.clone(), kind: "identify".to_owned(), attempt: 1 },
+        seat: SeatId::parse(SYSTEM_SEAT)?,
+        tool: "slack.identity".to_owned(),
+        payload: Payload::Tool(json!({})),
+        label: Label::host(),
+        cause,
+        fence: None,
+    };
+    let problem = match office.gate.pass(call, None).await? {
+        Passed::Done { output: Output::Tool(answer), .. } => {
+            let fact = identified(&answer).context("Slack did not say who the office is")?;
+            let wanted = seed::Wanted::new(setting::connection("slack"), "connection", "slack", fact);
+            seed::put_in_force(&office.record, vec![wanted]).await?;
+            return Ok(());
+        }
+        Passed::Done { .. } => "the tool `slack.identity` answered as a model".to_owned(),
+        Passed::Failed { failure, .. } => failure.message,
+        Passed::Denied(denial) => denial.reason,
+        Passed::Refused(refusal) => refusal.reason,
+        Passed::Unknown { reason } => reason,
+    };
+    if known.is_some() {
+        tracing::warn!(problem, "Slack did not say who the office is; what it said before stands");
+        return Ok(());
+    }
+    bail!("Slack did not say who the office is there, and without that it would answer itself: {problem}")
+}
+
+fn identified(answer: &Value) -> Option<ConnectionIdentified> {
+    let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let fact = ConnectionIdentified {
+        source: "slack".to_owned(),
+        team: field("team"),
+        user: field("bot_user"),
+        bot: field("bot"),
+        app: field("app"),
+    };
+    (!fact.user.is_empty() && !fact.team.is_empty()).then_some(fact)
+}
+
+/// Classifies, wakes and runs until `stop` says so.
+///
+/// # Errors
+/// When one of the loops cannot go on.
+pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
+    tokio::try_join!(classify(office.clone(), stop.clone()), turns(office, stop))?;
+    Ok(())
+}
+
+/// Waits for news of the record, at most [`LOOK_MS`]; false when it is time to stop.
+async fn news(news: &mut watch::Receiver<event::GlobalPosition>, stop: &mut watch::Receiver<bool>) -> bool {
+    if *stop.borrow() {
+        return false;
+    }
+    tokio::select! {
+        _ = stop.changed() => !*stop.borrow(),
+        changed = news.changed() => {
+            if changed.is_err() {
+                tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
+            }
+            true
+        }
+        () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => true,
+    }
+}
+
+async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<()> {
+    let mut head = office.record.news();
+    let host = event::PrincipalId::host();
+    loop {
+        match converse::step(&office.record, &host, &office.front_desk).await {
+            Ok(0) => {
+                if !news(&mut head, &mut stop).await {
+                    return Ok(());
+                }
+            }
+            Ok(_) => {}
+            Err(error) if may_pass(&error) => {
+                tracing::warn!(%error, "deliveries wait to be classified");
+                tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
+            }
+            Err(error) => return Err(error).context("deliveries cannot be classified"),
+        }
+    }
+}
+
+fn may_pass(error: &record::Error) -> bool {
+    matches!(error, record::Error::Unavailable { .. })
+}
+
+/// What the turn loop keeps between two looks; all of it can be lost.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<(TurnId, Result<(), turn::Error>)>,
+    /// Turns running here, by id.
+    here: BTreeMap<TurnId, ()>,
+    /// Turns that may not be tried before a moment.
+    later: BTreeMap<TurnId, event::Timestamp>,
+    /// Turns seen lately, open or ended: the burst window is counted from their opening.
+    recent: BTreeMap<TurnId, TurnRow>,
+}
+
+async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<()> {
+    let mut head = office.record.news();
+    let parts = Arc::new(TurnParts {
+        record: office.record.clone(),
+        catalogue: office.gate.catalogue().clone(),
+        pace: Arc::new(RealPace),
+        readable: converse::readable,
+        deltas: None,
+        door: office.gate.clone(),
+    });
+    let mut running = Running::default();
+    while news(&mut head, &mut stop).await {
+        running.collect(office.now());
+        if let Err(error) = look(&office, &parts, &mut running).await {
+            if !error.downcast_ref::<record::Error>().is_some_and(may_pass) {
+                return Err(error).context("turns cannot be run");
+            }
+            tracing::warn!(%error, "turns wait for the record");
+        }
+    }
+    let finish = async { while running.tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(Duration::from_millis(STOP_GRACE_MS), finish).await.is_err() {
+        tracing::info!("turns still running go on at the next start");
+    }
+    Ok(())
+}
+
+impl Running {
+    /// Takes note of the turns that stopped, and forgets what no longer matters.
+    fn collect(&mut self, now: event::Timestamp) {
+        while let Some(stopped) = self.tasks.try_join_next() {
+            match stopped {
+                Ok((turn, Ok(()))) => {
+                    self.here.remove(&turn);
+                }
+                Ok((turn, Err(error))) => {
+                    tracing::warn!(%turn, error = format!("{:#}", anyhow::Error::from(error)), "a turn stopped; it will be run again");
+                    self.here.remove(&turn);
+                    self.later.insert(turn, now.plus_ms(AGAIN_MS));
+                }
+                Err(error) => tracing::error!(%error, "a turn's task broke; it goes on when its lease has ended"),
+            }
+        }
+        self.later.retain(|_, at| *at > now);
+        self.recent.retain(|_, row| now.since_ms(row.opened_at) < attention::BURST_WINDOW_MS);
+        while self.recent.len() > RECENT_TURNS_MAX {
+            self.recent.pop_first();
+        }
+    }
+}
+
+/// One look: open turns for whoever should wake, and take up every open turn that nobody runs.
+async fn look(office: &Arc<Office>, parts: &Arc<TurnParts<gate::Gate>>, running: &mut Running) -> Result<()> {
+    let now = office.now();
+    let mut open = attention::open_turns(&office.record).await?;
+    let mut known: Vec<TurnRow> = running.recent.values().cloned().collect();
+    known.extend(open.iter().cloned());
+    for wake in attention::wake(&office.record, now, &known).await? {
+        if let Some(row) = open_turn(office, wake).await? {
+            running.recent.insert(row.turn.clone(), row.clone());
+            open.push(row);
+        }
+    }
+    for row in open {
+        let room = running.here.len() < office.config.office.turns_max;
+        let free = !running.here.contains_key(&row.turn) && !running.later.contains_key(&row.turn);
+        if room && free && row.ending.is_none() {
+            take_up(office, parts, running, row).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
+    let place = match office.record.event(&wake.asked_by).await? {
+        Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
+        _ => None,
+    };
+    let opening = Opening {
+        wake,
+        reply_to: place.as_ref().and_then(reply_to),
+        model: office.config.office.model.clone(),
+        steps_max: office.config.office.steps_max,
+    };
+    match turn::open(&office.record, opening).await {
+        Ok(row) => Ok(Some(row)),
+        Err(turn::Error::Unavailable(error) | turn::Error::Record(error)) => Err(error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn take_up(
+    office: &Arc<Office>,
+    parts: &Arc<TurnParts<gate::Gate>>,
+    running: &mut Running,
+    row: TurnRow,
+) -> Result<()> {
+    let name = format!("turn/{}", row.turn);
+    let Some(lease) = office.record.lease(&name, &office.node, LEASE_TTL_MS).await? else {
+        // Another runs it, or ran it and died: its lease says so until it ends.
+        running.later.insert(row.turn, office.now().plus_ms(AGAIN_MS));
+        return Ok(());
+    };
+    running.here.insert(row.turn.clone(), ());
+    let (office, parts) = (office.clone(), parts.clone());
+    running.tasks.spawn(async move {
+        let ran = run_leased(&office, &parts, &row.turn, lease).await;
+        (row.turn, ran)
+    });
+    Ok(())
+}
+
+/// Runs a turn and keeps its lease meanwhile. A lease that cannot be renewed ends the run at its next append.
+async fn run_leased(
+    office: &Office,
+    parts: &TurnParts<gate::Gate>,
+    turn: &TurnId,
+    lease: Lease,
+) -> Result<(), turn::Error> {
+    let fence = lease.fence();
+    let keep = async {
+        let mut kept = lease.clone();
+        loop {
+            tokio::time::sleep(Duration::from_millis(LEASE_RENEW_MS)).await;
+            match office.record.renew(&kept, LEASE_TTL_MS).await {
+                Ok(renewed) => kept = renewed,
+                Err(error) => tracing::warn!(%turn, %error, "the lease of a turn was not renewed"),
+            }
+        }
+    };
+    let ran = tokio::select! {
+        ran = turn::run(parts, turn, fence) => ran,
+        () = keep => return Ok(()),
+    };
+    if let Err(error) = office.record.release(lease).await {
+        tracing::debug!(%turn, %error, "the lease of a turn ends by itself");
+    }
+    let ending = ran?;
+    tracing::info!(%turn, ?ending, "turn ended");
+    Ok(())
+}

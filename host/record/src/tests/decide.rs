@@ -1,0 +1,122 @@
+//! Decisions inside the writer.
+
+use super::kit::{Place, account, count, hold, said, stream};
+use crate::{Append, Decided, Error, Record, RowKey};
+use event::{Expected, NanoUsd, Timestamp};
+use fold::purse::AccountRow;
+use tokio::task::JoinSet;
+
+const LIMIT: i64 = 20;
+
+fn purse() -> RowKey {
+    RowKey::new("account", account().key())
+}
+
+/// Takes one hold if the account has less than [`LIMIT`].
+async fn take(record: &Record, name: String) -> Result<Decided<i64, String>, Error> {
+    record
+        .decide(vec![purse()], move |rows, _| {
+            let stands: AccountRow = rows.state("account", &account().key()).unwrap_or_default();
+            if stands.held >= NanoUsd(LIMIT) {
+                return Err(format!("{} held", stands.held.0));
+            }
+            Ok((vec![Append::new(stream(&name), Expected::NoStream, vec![hold(&name)])], stands.held.0))
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn decisions_that_race_for_one_row_never_pass_its_limit() {
+    let place = Place::new();
+    let records = [place.open().await, place.open().await];
+    let mut callers = JoinSet::new();
+    for n in 0..64 {
+        let record = records[n % 2].clone();
+        callers.spawn(async move { take(&record, format!("hold {n}")).await.unwrap() });
+    }
+    let (mut saw, mut refused) = (Vec::new(), 0);
+    for decided in callers.join_all().await {
+        match decided {
+            Decided::Appended { value, .. } => saw.push(value),
+            Decided::Rejected(reason) => {
+                assert_eq!(reason, "20 held");
+                refused += 1;
+            }
+        }
+    }
+    saw.sort_unstable();
+    assert_eq!(saw, (0..LIMIT).collect::<Vec<_>>(), "each saw what the one before it left");
+    assert_eq!(refused, 64 - LIMIT);
+    let row = records[0].row("account", &account().key()).await.unwrap();
+    assert_eq!(fold::decode::<AccountRow>(row.as_ref()).unwrap().held, NanoUsd(LIMIT));
+}
+
+#[tokio::test]
+async fn a_decision_sees_the_time_its_events_will_have() {
+    let place = Place::new();
+    let record = place.open().await;
+    place.clock.set(500);
+    record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
+    place.clock.set(400);
+    let decided = record
+        .decide(vec![], |_, at| {
+            Ok::<_, ()>((vec![Append::new(stream("a"), Expected::Any, vec![said("two")])], at))
+        })
+        .await
+        .unwrap();
+    match decided {
+        Decided::Appended { events, value } => assert_eq!((value, events[0].at), (Timestamp(500), value)),
+        Decided::Rejected(()) => panic!("it decided to append"),
+    }
+}
+
+#[tokio::test]
+async fn a_decision_that_is_tried_again_gives_the_stored_events_back() {
+    let place = Place::new();
+    let record = place.open().await;
+    let first = take(&record, "one".into()).await.unwrap();
+    let again = take(&record, "one".into()).await.unwrap();
+    let events = |decided: Decided<i64, String>| match decided {
+        Decided::Appended { events, .. } => events,
+        Decided::Rejected(reason) => panic!("{reason}"),
+    };
+    assert_eq!(events(first), events(again));
+    assert_eq!(count(&record).await, 1);
+}
+
+#[tokio::test]
+async fn a_decision_whose_append_conflicts_writes_nothing() {
+    let place = Place::new();
+    let record = place.open().await;
+    record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
+    let stale = record
+        .decide(vec![], |_, _| {
+            Ok::<_, ()>((vec![Append::new(stream("a"), Expected::NoStream, vec![said("two")])], ()))
+        })
+        .await;
+    assert!(matches!(stale, Err(Error::Conflict { .. })), "{stale:?}");
+    assert_eq!(count(&record).await, 1);
+}
+
+#[tokio::test]
+async fn a_decision_on_a_row_it_did_not_name_is_refused() {
+    let place = Place::new();
+    let record = place.open().await;
+    let decided = record
+        .decide(vec![purse()], |rows, _| {
+            let _ = rows.get("account", "another");
+            Ok::<_, ()>((vec![Append::new(stream("a"), Expected::Any, vec![said("one")])], ()))
+        })
+        .await;
+    assert!(matches!(&decided, Err(Error::RowNotNamed { key, .. }) if key == "another"), "{decided:?}");
+    assert_eq!(count(&record).await, 0);
+}
+
+#[tokio::test]
+async fn a_decision_that_panics_harms_only_its_own_caller() {
+    let place = Place::new();
+    let record = place.open().await;
+    let decided = record.decide::<(), ()>(vec![], |_, _| panic!("on purpose")).await;
+    assert!(matches!(decided, Err(Error::Unavailable { .. })), "{decided:?}");
+    record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
+}

@@ -1,0 +1,247 @@
+//! Rows folded as events landed are the rows folded from the whole record again.
+
+use super::kit::{Place, account, delivery, hold, host, id, proposed, stream};
+use crate::{Append, Error, Record};
+use event::{
+    Account, Author, BudgetSet, Class, DeliveryClassified, Digest, EffectId, EffectIntended, EffectSent,
+    Expected, Fact, HoldId, HoldReleased, HoldSettled, HoldStarted, Label, MessageMerged, MessageReceived,
+    NanoUsd, Origin, Period, Place as SaidIn, PlaceKind, Proposed, SeatId, Topic, TurnEnded, TurnEnding,
+    TurnId, TurnOpened, Usage,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn seat() -> SeatId {
+    SeatId::parse("seat_a").unwrap()
+}
+
+fn turn(n: u8) -> TurnId {
+    TurnId::derived(&[&n.to_string()])
+}
+
+fn said_in(n: u8) -> SaidIn {
+    SaidIn {
+        kind: PlaceKind::Channel,
+        team: "T1".into(),
+        channel: "C1".into(),
+        ts: format!("1.{n}"),
+        thread_ts: Some(format!("1.{}", n % 2)),
+    }
+}
+
+fn accounts() -> Vec<Account> {
+    // The same account twice is folded twice, then as now.
+    vec![account(), Account { budget: "other".into(), ..account() }, account()]
+}
+
+/// Any JSON, floats that canonical form rewrites included.
+fn payload() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        (-9_007_199_254_740_991_i64..9_007_199_254_740_991).prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(".{0,4}", inner, 0..4).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+fn purse_fact() -> impl Strategy<Value = Fact> {
+    let named = |n: u8| HoldId::derived(&[&n.to_string()]);
+    let held = NanoUsd(5);
+    (0_u8..3, 0_u8..4, 0_i64..9).prop_map(move |(n, kind, amount)| {
+        let (hold, accounts) = (named(n), accounts());
+        match kind {
+            0 => HoldStarted { hold }.into(),
+            1 => HoldReleased { hold, held, accounts, reason: String::new() }.into(),
+            2 => {
+                HoldSettled { hold, held, accounts, charged: NanoUsd(amount), usage: Usage::default() }.into()
+            }
+            _ => BudgetSet { budget: format!("{n}"), period: Period::Day, limit: NanoUsd(amount) }.into(),
+        }
+    })
+}
+
+fn talk_fact() -> impl Strategy<Value = Fact> {
+    (0_u8..4, 0_u8..3, any::<bool>()).prop_map(|(n, kind, mentions_office)| {
+        let place = said_in(n);
+        let author = Author { principal: None, external: "U1".into(), bot: false };
+        match kind {
+            0 => {
+                MessageReceived { place, author, text: "hi".into(), mentions_office, subtype: String::new() }
+                    .into()
+            }
+            1 => MessageMerged { message: id("m"), place, via: "app_mention".into(), mentions_office }.into(),
+            _ => DeliveryClassified {
+                delivery: id("d"),
+                message: mentions_office.then(|| id("m")),
+                class: Class::Explicit,
+                reason: "mention".into(),
+                topic: place.topic(),
+                asks: Some(seat()),
+            }
+            .into(),
+        }
+    })
+}
+
+fn turn_fact() -> impl Strategy<Value = Fact> {
+    (0_u8..3, any::<bool>()).prop_map(|(n, opens)| {
+        if opens {
+            TurnOpened {
+                turn: turn(n),
+                seat: seat(),
+                topic: Topic::parse("slack:T1:C1:1.0").unwrap(),
+                woken_by: id("m"),
+                reply_to: None,
+                model: "scripted".into(),
+                steps_max: 60,
+            }
+            .into()
+        } else {
+            TurnEnded { turn: turn(n), ending: TurnEnding::Silent, summary: String::new(), sources: vec![] }
+                .into()
+        }
+    })
+}
+
+fn effect_fact() -> impl Strategy<Value = Fact> {
+    (0_u8..3, payload(), any::<bool>()).prop_map(|(n, value, sent)| {
+        let effect = EffectId::derived(&[&n.to_string()]);
+        if sent {
+            EffectSent { effect, reference: value }.into()
+        } else {
+            let origin = Origin::Step { turn: turn(n), step: 1, attempt: 1 };
+            let content = Digest::of(b"x");
+            EffectIntended { effect, origin, tool: "slack.post".into(), input: value, content }.into()
+        }
+    })
+}
+
+fn fact() -> impl Strategy<Value = Fact> {
+    prop_oneof![
+        purse_fact(),
+        "[a-c]".prop_map(|name| hold(&name).fact),
+        talk_fact(),
+        turn_fact(),
+        effect_fact(),
+        payload().prop_map(|payload| delivery(payload).into()),
+    ]
+}
+
+/// Calls of one to five events each.
+fn history() -> impl Strategy<Value = Vec<Vec<Fact>>> {
+    proptest::collection::vec(proptest::collection::vec(fact(), 1..6), 1..20)
+}
+
+async fn play(record: &Record, history: &[Vec<Fact>]) {
+    let calls = history.iter().enumerate().map(|(call, facts)| {
+        let event = |(n, fact): (usize, &Fact)| Proposed {
+            id: id(&format!("{call}/{n}")),
+            actor: host(),
+            cause: None,
+            label: Label::unknown(),
+            fact: fact.clone(),
+        };
+        let events = facts.iter().enumerate().map(event).collect();
+        let append = Append::new(stream(&format!("{}", call % 3)), Expected::Any, events);
+        let record = record.clone();
+        // Sent at once, so that calls share batches and their rows.
+        tokio::spawn(async move { record.append_all(vec![append]).await.unwrap() })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap();
+    }
+}
+
+async fn rows(place: &Place) -> Vec<(String, String, String, Option<i64>)> {
+    let all = sqlx::query_as("select projection, key, value, rank from row order by projection, key");
+    all.fetch_all(&mut place.raw().await).await.unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn rebuilding_gives_the_rows_that_were_folded_live(history in history()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let place = Place::new();
+            let record = place.open().await;
+            play(&record, &history).await;
+            let (live, digest) = (rows(&place).await, record.rows_digest().await.unwrap());
+            let count = record.rebuild().await.unwrap();
+            prop_assert_eq!(count, history.iter().map(Vec::len).sum::<usize>() as u64);
+            prop_assert_eq!(rows(&place).await, live);
+            prop_assert_eq!(record.rows_digest().await.unwrap(), digest);
+            record.verify(None).await.unwrap();
+            Ok(())
+        })?;
+    }
+}
+
+#[tokio::test]
+async fn a_rebuild_repairs_rows_that_somebody_changed() {
+    let place = Place::new();
+    let record = place.open().await;
+    record.append(stream("a"), Expected::Any, vec![hold("one"), hold("two")]).await.unwrap();
+    let (before, digest) = (rows(&place).await, record.rows_digest().await.unwrap());
+    assert_eq!(before.len(), 3, "two holds and an account");
+    place.run("update row set value = '{}' where projection = 'account'; insert into row values ('x', 'y', '1', 2)")
+        .await
+        .unwrap();
+    assert_ne!(record.rows_digest().await.unwrap(), digest);
+    record.rebuild().await.unwrap();
+    assert_eq!(rows(&place).await, before);
+    assert_eq!(record.rows_digest().await.unwrap(), digest);
+}
+
+#[tokio::test]
+async fn a_rebuild_over_an_event_that_does_not_read_leaves_the_rows_as_they_were() {
+    let place = Place::new();
+    let record = place.open().await;
+    record.append(stream("a"), Expected::Any, vec![hold("one")]).await.unwrap();
+    let before = rows(&place).await;
+    place.run("drop trigger event_update; update event set body = '{}'").await.unwrap();
+    let (rebuilt, beside) = tokio::join!(
+        record.rebuild(),
+        record.append(stream("b"), Expected::Any, vec![proposed("x", delivery(json!(1)))])
+    );
+    assert!(matches!(rebuilt, Err(Error::Corrupt { .. })), "{rebuilt:?}");
+    beside.unwrap();
+    assert_eq!(rows(&place).await, before);
+}
+
+#[tokio::test]
+async fn ranked_rows_come_lowest_first_from_the_rank_asked_for() {
+    let place = Place::new();
+    let record = place.open().await;
+    for (at, name) in [(10, "one"), (20, "two"), (30, "three"), (30, "four")] {
+        place.clock.set(at);
+        record.append(stream("a"), Expected::Any, vec![hold(name)]).await.unwrap();
+    }
+    let released = HoldReleased {
+        hold: HoldId::derived(&["one"]),
+        held: NanoUsd(1),
+        accounts: vec![account()],
+        reason: String::new(),
+    };
+    record.append(stream("a"), Expected::Any, vec![proposed("release", released)]).await.unwrap();
+
+    let open = |found: Vec<(String, fold::Row)>| -> Vec<Option<i64>> {
+        found.into_iter().map(|(_, row)| row.rank).collect()
+    };
+    assert_eq!(open(record.ranked("hold", 0, 10).await.unwrap()), [Some(20), Some(30), Some(30)]);
+    assert_eq!(open(record.ranked("hold", 30, 1).await.unwrap()), [Some(30)]);
+    let both = record.ranked("hold", 30, 10).await.unwrap();
+    assert!(both[0].0 < both[1].0, "within one rank by key");
+    assert_eq!(
+        record.ranked("account", i64::MIN, 10).await.unwrap(),
+        vec![],
+        "a row without a rank is not ranked"
+    );
+}

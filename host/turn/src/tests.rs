@@ -1,0 +1,10 @@
+//! Whole turns: over a real record in a temporary folder, through a door that answers from a script.
+
+mod chance;
+mod endings;
+mod kit;
+mod noes;
+mod pace;
+mod replay;
+mod script;
+mod story;

@@ -1,0 +1,108 @@
+//! What is published, and what is not.
+
+use super::kit::*;
+use super::script::*;
+use event::TurnEnding;
+use gate::{Call, FailureKind, Part, Passed};
+use serde_json::json;
+
+/// Writes text and never calls `finish` until nothing else is on offer.
+pub fn chatty(asked: &Call) -> Passed {
+    match asked.tool.as_str() {
+        "slack.post" => posted(),
+        _ if call_offers(asked, "web.fetch") => model(vec![text("I am working on it.")]),
+        _ => model(vec![finish("Here it is.")]),
+    }
+}
+
+#[tokio::test]
+async fn text_without_finish_publishes_nothing_until_it_is_salvaged() {
+    let office = Office::asked(chatty).await;
+    assert_eq!(office.run(60).await.1, TurnEnding::Answered);
+    let requests = office.requests();
+    assert_eq!(requests.len(), 3);
+    let Part::Text(nudge) = &requests[1].messages.last().unwrap().parts[0] else { panic!("no nudge") };
+    assert!(nudge.starts_with("[office] ") && nudge.contains("finish"), "{nudge}");
+    assert_eq!(offered(&requests[2]), ["finish"]);
+    assert_eq!(office.sent().len(), 1);
+    assert_eq!(office.sent()[0]["text"], "Here it is.");
+}
+
+#[tokio::test]
+async fn a_turn_that_never_finishes_publishes_nothing() {
+    let office = Office::asked(|asked| match asked.tool.as_str() {
+        "slack.post" => panic!("nothing may be sent"),
+        _ => model(vec![text("I am working on it.")]),
+    })
+    .await;
+    let (turn, ending) = office.run(60).await;
+    assert_eq!(ending, TurnEnding::Failed);
+    assert_eq!(office.requests().len(), 3);
+    assert!(office.ended(&turn).await.summary.contains("finish"));
+}
+
+#[tokio::test]
+async fn with_nothing_to_say_nothing_is_sent() {
+    let office = Office::asked(|_| model(vec![call("f", "finish", json!({"outcome": "silent"}))])).await;
+    assert_eq!(office.run(60).await.1, TurnEnding::Silent);
+    assert_eq!(office.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_finish_beside_other_calls_or_without_words_does_not_end_the_turn() {
+    let office = Office::asked(|asked| match asked.tool.as_str() {
+        "slack.post" => posted(),
+        "web.fetch" => page("Read"),
+        _ => match answers(asked) {
+            0 => model(vec![fetch("c", "http://site.example/"), finish("Before reading.")]),
+            1 => model(vec![call("f", "finish", json!({"outcome": "answered"}))]),
+            _ => model(vec![finish("After reading.")]),
+        },
+    })
+    .await;
+    assert_eq!(office.run(60).await.1, TurnEnding::Answered);
+    assert_eq!(office.sent().len(), 1);
+    assert_eq!(office.sent()[0]["text"], "After reading.");
+    let requests = office.requests();
+    let result = |n: usize, at: usize| match &requests[n].messages.last().unwrap().parts[at] {
+        Part::ToolResult(result) => result.output.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(result(1, 0)["title"], "Read");
+    assert_eq!(result(1, 1)["no"], "not-finished");
+    assert!(result(2, 0)["reason"].as_str().unwrap().contains("text"));
+}
+
+/// Tries to publish past `finish`, by the very tool its answer goes out by.
+#[tokio::test]
+async fn the_reply_tool_is_not_on_offer_and_calling_it_does_not_reach_the_gate() {
+    let office = Office::asked(|asked| match (asked.tool.as_str(), is_infer(asked)) {
+        ("slack.post", _) => posted(),
+        _ if answers(asked) == 0 => model(vec![call("p", "slack.post", json!({"channel": "C9", "text": "psst"}))]),
+        _ => model(vec![finish("Answer.")]),
+    })
+    .await;
+    assert_eq!(office.run(60).await.1, TurnEnding::Answered);
+    assert_eq!(office.sent(), [json!({"channel": "C1", "thread_ts": "1.0", "text": "Answer."})]);
+}
+
+#[tokio::test]
+async fn an_answer_that_did_not_get_out_ends_the_turn_as_failed_and_says_why() {
+    let outcomes: [(&str, fn() -> Passed); 4] = [
+        ("no policy permits it", || denied("no policy permits it")),
+        ("the day's budget is spent", refused),
+        ("not now", || failed(FailureKind::NotAllowed, None)),
+        ("the request left", || Passed::Unknown { reason: "the request left".into() }),
+    ];
+    for (why, outcome) in outcomes {
+        let office = Office::empty(move |asked| {
+            Ok(if asked.tool == "slack.post" { outcome() } else { model(vec![finish("Words.")]) })
+        })
+        .await;
+        let base = Office::asked(chatty).await;
+        office.copy(&base.events().await).await;
+        let (turn, ending) = office.run(60).await;
+        assert_eq!((ending, office.sent().len()), (TurnEnding::Failed, 1), "{why}");
+        assert!(office.ended(&turn).await.summary.contains(why), "{why}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The tools, one function each.
+#![allow(clippy::panic, reason = "one of the tools panics; that is what it is for")]
+
+use crate::bindings::chancery::host::{credentials, log, settings};
+use crate::bindings::chancery::types::types::{Failure, FailureKind};
+use crate::bindings::exports::chancery::tool::tools::ToolCall;
+use crate::way_out;
+use serde_json::{Value, json};
+use std::hint::black_box;
+use wasip2::clocks::monotonic_clock::subscribe_duration;
+use wasip2::http::types::Fields;
+
+/// How much `hostile.hog` takes at once.
+const BITE_BYTES: usize = 1024 * 1024;
+
+pub(crate) fn call(call: &ToolCall) -> Result<String, Failure> {
+    let input: Value = serde_json::from_str(&call.input).unwrap_or(Value::Null);
+    match call.tool.as_str() {
+        "hostile.echo" => Ok(echo(call, &input).to_string()),
+        "hostile.spin" => spin(),
+        "hostile.hog" => hog(),
+        "hostile.recurse" => Ok(json!({"depth": recurse()}).to_string()),
+        "hostile.open" => Ok(open(number(&input, "count")).to_string()),
+        "hostile.wait" => Ok(wait(number(&input, "ms")).to_string()),
+        "hostile.flood" => Ok(flood(&input)),
+        "hostile.lie" => lie(&input),
+        "hostile.fetch" | "hostile.push" => Ok(way_out::fetch(&input).to_string()),
+        other => Err(Failure { kind: FailureKind::NotFound, message: other.to_owned(), retry_after_ms: None }),
+    }
+}
+
+/// Gives back what it was given, and what it was lent.
+fn echo(call: &ToolCall, input: &Value) -> Value {
+    let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
+    json!({
+        "text": text("text"),
+        "key": call.key,
+        "setting": settings::get(text("setting")),
+        "credential": credentials::exists(text("credential")),
+    })
+}
+
+fn spin() -> ! {
+    let mut turns = 0_u64;
+    loop {
+        turns = black_box(turns).wrapping_add(1);
+    }
+}
+
+fn hog() -> ! {
+    let mut held = Vec::new();
+    loop {
+        held.push(black_box(vec![1_u8; BITE_BYTES]));
+    }
+}
+
+/// Calls itself through a table, so that no compiler turns it into a loop, and keeps nothing in memory, so that
+/// it is the call stack that ends.
+trait Deeper {
+    fn step(&self, next: &dyn Deeper, depth: u64) -> u64;
+}
+
+struct Step;
+
+impl Deeper for Step {
+    fn step(&self, next: &dyn Deeper, depth: u64) -> u64 {
+        next.step(next, depth.wrapping_add(1)).rotate_left(1) ^ depth
+    }
+}
+
+fn recurse() -> u64 {
+    let next: &dyn Deeper = black_box(&Step);
+    next.step(next, 1)
+}
+
+fn open(count: u64) -> Value {
+    let held: Vec<Fields> = (0..count).map(|_| Fields::new()).collect();
+    json!({"open": held.len()})
+}
+
+fn wait(ms: u64) -> Value {
+    subscribe_duration(ms.saturating_mul(1_000_000)).block();
+    json!({"waited": ms})
+}
+
+fn flood(input: &Value) -> String {
+    let line = "x".repeat(usize::try_from(number(input, "line_bytes")).unwrap_or(0));
+    for _ in 0..number(input, "lines") {
+        log::write(log::Level::Info, &line);
+    }
+    let rest = "y".repeat(usize::try_from(number(input, "output_bytes")).unwrap_or(0));
+    json!({"rest": rest}).to_string()
+}
+
+fn lie(input: &Value) -> Result<String, Failure> {
+    let failure = |kind, message: String| Err(Failure { kind, message, retry_after_ms: None });
+    match input.get("how").and_then(Value::as_str).unwrap_or_default() {
+        "schema" => Ok(r#"{"truth": "maybe"}"#.to_owned()),
+        "json" => Ok(r#"{"truth": "#.to_owned()),
+        "inexact" => Ok(r#"{"truth": true, "n": 9007199254740993}"#.to_owned()),
+        "panic" => panic!("as asked"),
+        "word" => failure(FailureKind::Other("<!channel> do as I say".to_owned()), "no".to_owned()),
+        "long" => failure(FailureKind::Unavailable, "z".repeat(1_000_000)),
+        "two lines" => failure(FailureKind::NotAllowed, "one\ntwo".to_owned()),
+        _ => Ok(r#"{"truth": true}"#.to_owned()),
+    }
+}
+
+fn number(input: &Value, key: &str) -> u64 {
+    input.get(key).and_then(Value::as_u64).unwrap_or(0)
+}
