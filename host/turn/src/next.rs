@@ -195,7 +195,7 @@ fn infer(trail: &Trail<'_>, wait_ms: u64) -> Next {
         return End::of(TurnEnding::Failed, "the model ended without `finish` although it was asked to call it");
     }
     let last_chance = trail.denied_again.is_some() || unfinished == UNFINISHED_MAX;
-    let offer = if last_chance || left < 1 { Offer::FinishOnly } else { Offer::All };
+    let offer = if last_chance || left < STEPS_FOR_A_TOOL { Offer::FinishOnly } else { Offer::All };
     Next::Infer { step: trail.last.saturating_add(1), offer, left, wait_ms }
 }
 

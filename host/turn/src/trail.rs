@@ -213,7 +213,7 @@ impl Denials {
     }
 
     fn were_read(&mut self) {
-        self.known.extend(self.unread.drain());
+        self.unread.clear();
     }
 
     /// A call that worked, or failed outside, tells something that may make an old call worth trying.

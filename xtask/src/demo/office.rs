@@ -74,6 +74,8 @@ impl Office {
         }
         command.args(args).arg("--config").arg(&self.config).current_dir(&self.folder);
         command.env(SIGNING_SECRET_ENV, SIGNING_SECRET).env(BOT_TOKEN_ENV, BOT_TOKEN);
+        // What it prints goes to a file, and its end to the screen: colours would be noise in both.
+        command.env("NO_COLOR", "1");
         command
     }
 
