@@ -1,1 +1,10 @@
-fn main(){}
+//! One binary for every test that needs a whole office. See the kit in `tests/src`.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod crash;
+mod flow;
+mod noes;
+mod shape;
+mod slack_out;
+mod start;

@@ -1,1 +1,18 @@
-//! placeholder
+//! The kit: a whole office on a record of its own, with everything real but the people, Slack and the web,
+//! which are servers on this machine.
+//!
+//! A test says what people do, waits for what the record says, and reads the record. Nothing is asserted on
+//! what a part thinks; only on what was written down and what arrived outside.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+pub mod host;
+pub mod office;
+pub mod site;
+pub mod slack;
+pub mod story;
+
+pub use host::Host;
+pub use office::{Kit, Office};
+pub use site::Site;
+pub use slack::Slack;

@@ -41,6 +41,8 @@ const EMULATOR_READY_MS_MAX: u64 = 30_000;
 const OFFICE_READY_MS_MAX: u64 = 180_000;
 /// How long one look at the office's health may take.
 const HEALTH_MS_MAX: u64 = 2_000;
+/// How much of what speaks for a check is shown; what speaks against one is shown whole.
+const EVIDENCE_CHARS_MAX: usize = 180;
 
 /// Run the whole office on a Slack emulator, and play a short story in it.
 ///
@@ -200,7 +202,7 @@ fn gather(office: &Office, control: &Control, site: &Site, played: Played) -> Re
 fn report(checks: &[check::Check]) -> usize {
     for (says, outcome) in checks {
         match outcome {
-            Ok(evidence) => println!("   ok   {says}\n          {}", tell::shown(evidence)),
+            Ok(evidence) => println!("   ok   {says}\n          {}", tell::cut(evidence, EVIDENCE_CHARS_MAX)),
             Err(found) => println!("   NOT  {says}\n          found: {}", tell::shown(found)),
         }
     }

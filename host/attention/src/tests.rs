@@ -2,8 +2,8 @@
 
 use crate::{BURST_WINDOW_MS, Wake, open_turns, wake};
 use event::{
-    Actor, Class, DeliveryClassified, EventId, Expected, Fact, Label, PrincipalId, Proposed, SeatId, StreamName,
-    Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
+    Actor, Class, DeliveryClassified, EventId, Expected, Fact, Label, PrincipalId, Proposed, SeatId,
+    StreamName, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use fold::turn::TurnRow;
 use record::{Clock, Record};
@@ -153,7 +153,8 @@ async fn the_heaviest_comes_first_and_of_two_alike_the_one_that_waited_longer() 
     office.at(2_000).ask("slack:T1:C1:2.0", "late").await;
     office.at(3_000).ask("slack:T1:C1:3.0", "twice").await;
     office.at(3_001).ask("slack:T1:C1:3.0", "again").await;
-    let topics: Vec<String> = office.wakes(&[]).await.into_iter().map(|wake| wake.topic.to_string()).collect();
+    let topics: Vec<String> =
+        office.wakes(&[]).await.into_iter().map(|wake| wake.topic.to_string()).collect();
     assert_eq!(topics, ["slack:T1:C1:3.0", "slack:T1:C1:1.0", "slack:T1:C1:2.0"]);
 }
 

@@ -91,7 +91,10 @@ pub fn due(rows: &[SignalRow], now: Timestamp, turns: &[TurnRow]) -> Vec<Wake> {
 
 fn waits(row: &SignalRow, now: Timestamp, turns: &[TurnRow]) -> bool {
     let same = |turn: &&TurnRow| turn.seat == row.seat && turn.topic == row.topic;
-    turns.iter().filter(same).any(|turn| turn.ending.is_none() || now.since_ms(turn.opened_at) < BURST_WINDOW_MS)
+    turns
+        .iter()
+        .filter(same)
+        .any(|turn| turn.ending.is_none() || now.since_ms(turn.opened_at) < BURST_WINDOW_MS)
 }
 
 /// Heaviest first; of two alike, the one that has waited longer.

@@ -27,7 +27,7 @@ pub(crate) struct Settled {
     pub(crate) request_sent: bool,
     /// What was read, in the order in which it was complete.
     pub(crate) readings: Vec<Reading>,
-    /// Why the way out last refused, if it did.
+    /// Why the way out refused, if that was the last thing it did.
     pub(crate) refused: Option<String>,
 }
 
@@ -49,9 +49,10 @@ impl Account {
         entries.sent |= left;
     }
 
-    /// Something was read.
+    /// Something was read: an earlier refusal is not what a later failure is about.
     pub(crate) fn read(&self, reading: Reading) {
         let mut entries = self.entries();
+        entries.refused = None;
         if entries.readings.len() < READINGS_MAX && !entries.settled {
             entries.readings.push(reading);
         }

@@ -22,7 +22,9 @@ pub enum ArtifactError {
         reason: String,
     },
     /// A component, but one without a manifest, or with several.
-    #[error("it has {found} custom sections `{SECTION}` and needs one: build it with `cargo xtask guests`, or embed a plugin.toml")]
+    #[error(
+        "it has {found} custom sections `{SECTION}` and needs one: build it with `cargo xtask guests`, or embed a plugin.toml"
+    )]
     NoManifest {
         /// How many.
         found: usize,
@@ -57,7 +59,12 @@ impl Artifact {
             return Err(ArtifactError::TooLarge);
         }
         let (manifest, imports) = sections(&bytes)?;
-        Ok(Self { digest: Digest::of(&bytes), manifest: Manifest::parse(&manifest)?, imports, bytes: bytes.into() })
+        Ok(Self {
+            digest: Digest::of(&bytes),
+            manifest: Manifest::parse(&manifest)?,
+            imports,
+            bytes: bytes.into(),
+        })
     }
 
     /// What the record says of it once it is installed.
@@ -110,6 +117,7 @@ fn sections(bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), ArtifactError> {
 mod tests {
     use super::{Artifact, ArtifactError};
     use crate::manifest::SECTION;
+    use proptest::prelude::*;
 
     const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
     const MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -167,5 +175,24 @@ mod tests {
         }
         let cut = [COMPONENT, &custom(SECTION, MANIFEST)].concat();
         assert!(Artifact::read(cut[..cut.len() - 3].to_vec()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_are_they_are_read_or_refused(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+            at in 0_usize..300,
+            to in any::<u8>(),
+        ) {
+            let _ = Artifact::read(bytes.clone());
+            let _ = Artifact::read([COMPONENT, &bytes].concat());
+            let mut changed = [COMPONENT, &custom(SECTION, MANIFEST)].concat();
+            if let Some(byte) = changed.get_mut(at) {
+                *byte = to;
+            }
+            if let Ok(artifact) = Artifact::read(changed.clone()) {
+                prop_assert_eq!(artifact.digest, event::Digest::of(&changed));
+            }
+        }
     }
 }

@@ -4,7 +4,9 @@
 //! a call sees one set from its admission to its end, or is told that the component is another.
 
 use crate::engine::Engine;
-use crate::plugin::{LoadError, Loaded, Ready, ReadyTool};
+use crate::load_error::LoadError;
+use crate::offer::{Ready, ReadyTool};
+use crate::plugin::Loaded;
 use event::{PluginGranted, Route};
 use gate::{Catalogue, ModelSpec, Resource, ToolSpec, Touches};
 use serde_json::Value;
@@ -104,8 +106,13 @@ impl Catalogue for Plugins {
 
     fn check_input(&self, tool: &ToolSpec, input: &Value) -> Result<(), String> {
         let ready = self.tools.get(&tool.name).filter(|ready| ready.spec.digest == tool.digest);
-        let ready = ready.ok_or_else(|| format!("`{}` is not here any more in the form that was asked about", tool.name))?;
-        ready.input.check(input).map_err(|reason| format!("the input of `{}` does not fit: {reason}", tool.name))
+        let ready = ready.ok_or_else(|| {
+            format!("`{}` is not here any more in the form that was asked about", tool.name)
+        })?;
+        ready
+            .input
+            .check(input)
+            .map_err(|reason| format!("the input of `{}` does not fit: {reason}", tool.name))
     }
 }
 
@@ -116,7 +123,8 @@ fn touched(tool: &ToolSpec, input: &Value, routes: &[Route]) -> Result<Resource,
         Touches::OriginOf(pointer) => origin_of(text_at(tool, input, pointer)?, routes)
             .map_err(|reason| format!("`{pointer}` of `{}` cannot be reached: {reason}", tool.name)),
         Touches::Destination(pointers) => {
-            let parts: Result<Vec<&str>, String> = pointers.iter().map(|pointer| text_at(tool, input, pointer)).collect();
+            let parts: Result<Vec<&str>, String> =
+                pointers.iter().map(|pointer| text_at(tool, input, pointer)).collect();
             Ok(Resource::Destination(parts?.join(":")))
         }
     }
@@ -132,7 +140,8 @@ fn text_at<'i>(tool: &ToolSpec, input: &'i Value, pointer: &str) -> Result<&'i s
 fn origin_of(url: &str, routes: &[Route]) -> Result<Resource, String> {
     let granted: Vec<egress::Origin> =
         routes.iter().filter_map(|route| egress::Origin::parse(&route.origin).ok()).collect();
-    let loopback: Vec<egress::Origin> = granted.iter().filter(|origin| origin.names_loopback()).cloned().collect();
+    let loopback: Vec<egress::Origin> =
+        granted.iter().filter(|origin| origin.names_loopback()).cloned().collect();
     let target = egress::judge_url(url, &loopback).map_err(|error| error.to_string())?;
     let origin = target.origin();
     Ok(Resource::Origin { origin: origin.to_string(), granted: granted.contains(origin) })
@@ -146,7 +155,12 @@ mod tests {
     use serde_json::{Value, json};
 
     fn route(origin: &str) -> Route {
-        Route { methods: vec!["GET".to_owned()], origin: origin.to_owned(), path_prefix: "/".to_owned(), credential: None }
+        Route {
+            methods: vec!["GET".to_owned()],
+            origin: origin.to_owned(),
+            path_prefix: "/".to_owned(),
+            credential: None,
+        }
     }
 
     fn asked(touches: Touches, input: &Value) -> Result<Resource, String> {
@@ -173,15 +187,30 @@ mod tests {
 
     #[test]
     fn an_origin_is_named_in_its_normal_form_and_is_granted_only_whole() {
-        assert_eq!(origin("https://API.example.com:443/a?b"), Ok(("https://api.example.com".to_owned(), true)));
-        assert_eq!(origin("https://api.example.com:8443/"), Ok(("https://api.example.com:8443".to_owned(), false)));
-        assert_eq!(origin("https://intranet.example.com/"), Ok(("https://intranet.example.com".to_owned(), false)));
+        assert_eq!(
+            origin("https://API.example.com:443/a?b"),
+            Ok(("https://api.example.com".to_owned(), true))
+        );
+        assert_eq!(
+            origin("https://api.example.com:8443/"),
+            Ok(("https://api.example.com:8443".to_owned(), false))
+        );
+        assert_eq!(
+            origin("https://intranet.example.com/"),
+            Ok(("https://intranet.example.com".to_owned(), false))
+        );
         assert_eq!(origin("http://127.0.0.1:8080/page"), Ok(("http://127.0.0.1:8080".to_owned(), true)));
     }
 
     #[test]
     fn an_address_that_may_never_be_reached_is_a_sentence() {
-        for url in ["http://127.0.0.1:8081/", "http://api.example.com/", "https://api.example.com@evil.test/", "ftp://a.test", "x"] {
+        for url in [
+            "http://127.0.0.1:8081/",
+            "http://api.example.com/",
+            "https://api.example.com@evil.test/",
+            "ftp://a.test",
+            "x",
+        ] {
             let reason = origin(url).unwrap_err();
             assert!(reason.starts_with("`/url` of `web.fetch` cannot be reached: "), "{reason}");
         }
@@ -192,7 +221,11 @@ mod tests {
         let touches = || Touches::Destination(vec!["/channel".to_owned(), "/thread".to_owned()]);
         let found = asked(touches(), &json!({"channel": "C01", "thread": "1.2"}));
         assert_eq!(found, Ok(Resource::Destination("C01:1.2".to_owned())));
-        for input in [json!({"channel": "C01"}), json!({"channel": "C01", "thread": 1.2}), json!({"channel": "", "thread": "1"})] {
+        for input in [
+            json!({"channel": "C01"}),
+            json!({"channel": "C01", "thread": 1.2}),
+            json!({"channel": "", "thread": "1"}),
+        ] {
             assert!(asked(touches(), &input).unwrap_err().contains("needs a text at"), "{input}");
         }
     }

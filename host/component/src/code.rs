@@ -68,7 +68,10 @@ impl Kept {
         match trusted(engine, code) {
             Ok(component) => Some(component),
             Err(error) => {
-                tracing::warn!(digest = digest.short(), "kept code does not load and is compiled anew: {error:#}");
+                tracing::warn!(
+                    digest = digest.short(),
+                    "kept code does not load and is compiled anew: {error:#}"
+                );
                 None
             }
         }
@@ -194,7 +197,8 @@ mod tests {
     #[test]
     fn another_configuration_has_other_files() {
         let folder = tempfile::tempdir().unwrap();
-        let (engine, other) = (engine(), wasmtime::Engine::new(wasmtime::Config::new().epoch_interruption(true)).unwrap());
+        let (engine, other) =
+            (engine(), wasmtime::Engine::new(wasmtime::Config::new().epoch_interruption(true)).unwrap());
         let kept = Kept::open(folder.path().join("code"), &engine).unwrap();
         let digest = Digest::of(EMPTY);
         kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());

@@ -43,9 +43,11 @@ fn message(message: Message) -> wit_model::Message {
     };
     let part = |part| match part {
         Part::Text(text) => wit_model::Part::Text(text),
-        Part::ToolCall(call) => {
-            wit_model::Part::ToolCall(wit_model::ToolCall { id: call.id, name: call.name, input: call.input.to_string() })
-        }
+        Part::ToolCall(call) => wit_model::Part::ToolCall(wit_model::ToolCall {
+            id: call.id,
+            name: call.name,
+            input: call.input.to_string(),
+        }),
         Part::ToolResult(result) => wit_model::Part::ToolResult(wit_model::ToolResult {
             id: result.id,
             output: result.output.to_string(),
@@ -73,13 +75,19 @@ pub(crate) fn request_bytes(request: &wit_model::Request) -> usize {
 /// A sentence that says what is wrong with it.
 pub(crate) fn response(response: wit_model::Response, limits: &Limits) -> Result<InferResponse, String> {
     if response.parts.len() > limits.parts {
-        return Err(format!("it answered in {} parts, and {} is the most", response.parts.len(), limits.parts));
+        return Err(format!(
+            "it answered in {} parts, and {} is the most",
+            response.parts.len(),
+            limits.parts
+        ));
     }
     let mut left = limits.output_bytes;
     let mut parts = Vec::with_capacity(response.parts.len());
     for part in response.parts {
         let (part, bytes) = answered(part)?;
-        left = left.checked_sub(bytes).ok_or_else(|| format!("it answered more than {} bytes", limits.output_bytes))?;
+        left = left
+            .checked_sub(bytes)
+            .ok_or_else(|| format!("it answered more than {} bytes", limits.output_bytes))?;
         parts.push(part);
     }
     let stop = match response.stop {
@@ -108,11 +116,16 @@ fn answered(part: wit_model::Part) -> Result<(Part, usize), String> {
             let bytes = call.id.len() + call.name.len() + call.input.len();
             let input = json(&call.input)?;
             if !input.is_object() {
-                return Err(format!("the input of its call of `{}` is not a JSON object", plain(&call.name, WORD_BYTES_MAX)));
+                return Err(format!(
+                    "the input of its call of `{}` is not a JSON object",
+                    plain(&call.name, WORD_BYTES_MAX)
+                ));
             }
             Ok((Part::ToolCall(ToolCall { id: call.id, name: call.name, input }), bytes))
         }
-        wit_model::Part::ToolResult(_) => Err("it answered with the result of a call, which is the host's to say".to_owned()),
+        wit_model::Part::ToolResult(_) => {
+            Err("it answered with the result of a call, which is the host's to say".to_owned())
+        }
     }
 }
 
@@ -121,7 +134,8 @@ fn answered(part: wit_model::Part) -> Result<(Part, usize), String> {
 /// # Errors
 /// A sentence that says what is wrong with it.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("what should be JSON is not: {error}"))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("what should be JSON is not: {error}"))?;
     match event::inexact(&value) {
         None => Ok(value),
         Some(pointer) => Err(format!("the number at `{pointer}` is beyond ±(2^53-1): write it as a string")),
@@ -141,7 +155,11 @@ pub(crate) fn tool_failure(failure: wit_types::Failure, limits: &Limits) -> Fail
         Kind::Malformed => FailureKind::Malformed,
         Kind::Other(other) => FailureKind::Other(word(other)),
     };
-    Failure { kind, message: plain(&failure.message, limits.message_bytes), retry_after_ms: failure.retry_after_ms }
+    Failure {
+        kind,
+        message: plain(&failure.message, limits.message_bytes),
+        retry_after_ms: failure.retry_after_ms,
+    }
 }
 
 /// Why a model did not answer, as it says.
@@ -155,7 +173,11 @@ pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Fai
         Kind::Malformed => FailureKind::Malformed,
         Kind::Other(other) => FailureKind::Other(word(other)),
     };
-    Failure { kind, message: plain(&failure.message, limits.message_bytes), retry_after_ms: failure.retry_after_ms }
+    Failure {
+        kind,
+        message: plain(&failure.message, limits.message_bytes),
+        retry_after_ms: failure.retry_after_ms,
+    }
 }
 
 /// A stable lower-case word, or [`NO_WORD`].
@@ -177,7 +199,11 @@ mod tests {
     }
 
     fn call(input: &str) -> wit_model::Part {
-        wit_model::Part::ToolCall(wit_model::ToolCall { id: "1".into(), name: "web.fetch".into(), input: input.into() })
+        wit_model::Part::ToolCall(wit_model::ToolCall {
+            id: "1".into(),
+            name: "web.fetch".into(),
+            input: input.into(),
+        })
     }
 
     #[test]
@@ -189,19 +215,34 @@ mod tests {
                 Message { role: Role::User, parts: vec![Part::Text("hi".into())] },
                 Message {
                     role: Role::Assistant,
-                    parts: vec![Part::ToolCall(ToolCall { id: "1".into(), name: "web.fetch".into(), input: j!({"a": 1}) })],
+                    parts: vec![Part::ToolCall(ToolCall {
+                        id: "1".into(),
+                        name: "web.fetch".into(),
+                        input: j!({"a": 1}),
+                    })],
                 },
                 Message {
                     role: Role::User,
-                    parts: vec![Part::ToolResult(ToolResult { id: "1".into(), output: j!(null), failed: true })],
+                    parts: vec![Part::ToolResult(ToolResult {
+                        id: "1".into(),
+                        output: j!(null),
+                        failed: true,
+                    })],
                 },
             ],
-            tools: vec![ToolOffer { name: "web.fetch".into(), description: "d".into(), input_schema: j!({}) }],
+            tools: vec![ToolOffer {
+                name: "web.fetch".into(),
+                description: "d".into(),
+                input_schema: j!({}),
+            }],
             output_tokens_max: 7,
         };
         let given = request("scripted", asked.clone());
         assert_eq!((given.model.as_str(), given.output_tokens_max, given.messages.len()), ("story", 7, 3));
-        assert_eq!(request_bytes(&given), "Be brief.".len() + 2 + "1web.fetch{\"a\":1}".len() + "1null".len() + "web.fetchd{}".len());
+        assert_eq!(
+            request_bytes(&given),
+            "Be brief.".len() + 2 + "1web.fetch{\"a\":1}".len() + "1null".len() + "web.fetchd{}".len()
+        );
         assert_eq!(request("other", asked).model, "scripted/story");
     }
 
@@ -211,7 +252,9 @@ mod tests {
         let text = |text: &str| wit_model::Part::Text(text.into());
         let answer = response(said(vec![text("12345"), text("67890")]), &limits).unwrap();
         assert_eq!((answer.parts.len(), answer.stop), (2, StopReason::End));
-        assert!(response(said(vec![text("12345678901")]), &limits).unwrap_err().contains("more than 10 bytes"));
+        assert!(
+            response(said(vec![text("12345678901")]), &limits).unwrap_err().contains("more than 10 bytes")
+        );
         assert!(response(said(vec![text(""), text(""), text("")]), &limits).unwrap_err().contains("3 parts"));
     }
 
@@ -219,7 +262,9 @@ mod tests {
     fn a_call_must_be_a_json_object_with_exact_numbers() {
         let limits = Limits::for_models();
         assert!(response(said(vec![call("{\"url\":\"https://a\"}")]), &limits).is_ok());
-        for (input, reason) in [("[1]", "not a JSON object"), ("{", "should be JSON"), ("{\"n\":9007199254740993}", "`/n`")] {
+        for (input, reason) in
+            [("[1]", "not a JSON object"), ("{", "should be JSON"), ("{\"n\":9007199254740993}", "`/n`")]
+        {
             let said = response(said(vec![call(input)]), &limits).unwrap_err();
             assert!(said.contains(reason), "{said}");
         }
@@ -236,7 +281,10 @@ mod tests {
     fn a_failure_says_one_short_line_and_a_word_that_is_a_word() {
         let limits = Limits { message_bytes: 8, ..Limits::for_tools() };
         let kind = wit_types::FailureKind::Other("redirect".into());
-        let failure = tool_failure(wit_types::Failure { kind, message: "a\nb and so on".into(), retry_after_ms: Some(5) }, &limits);
+        let failure = tool_failure(
+            wit_types::Failure { kind, message: "a\nb and so on".into(), retry_after_ms: Some(5) },
+            &limits,
+        );
         assert_eq!(failure.kind, FailureKind::Other("redirect".into()));
         assert_eq!((failure.message.as_str(), failure.retry_after_ms), ("a\u{fffd}b and ", Some(5)));
         for wrong in ["", "Two Words", "<@U1>", &"x".repeat(41)] {

@@ -8,8 +8,9 @@
 //! and multiple memories, relaxed SIMD. A guest that needs one of them does not load.
 
 use crate::code::{CodeError, Kept};
-use crate::limits::{Pool, TICK_MS};
+use crate::limits::{Limits, Pool, TICK_MS};
 use crate::link::Linkers;
+use crate::manifest::World;
 use event::Digest;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,6 +74,20 @@ impl Engine {
         Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, kept }))
     }
 
+    /// The limits of calls in `world`.
+    pub(crate) fn limits(&self, world: World) -> &Limits {
+        match world {
+            World::Tool => &self.pool.tools,
+            World::Model => &self.pool.models,
+        }
+    }
+
+    /// Whether memory for guests is set aside.
+    #[cfg(test)]
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.wasmtime.pooling_allocator_metrics().is_some()
+    }
+
     /// The compiled component: from disk when its code is kept there, compiled and kept otherwise.
     pub(crate) async fn compile(&self, bytes: Arc<[u8]>, digest: &Digest) -> wasmtime::Result<Component> {
         let (wasmtime, kept, digest) = (self.wasmtime.clone(), self.kept.clone(), digest.clone());
@@ -132,8 +147,8 @@ fn config() -> Config {
 /// would have to be kept from.
 fn pooling(pool: &Pool) -> PoolingAllocationConfig {
     let times = |each: usize| pool.calls.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX));
-    let most = |of: fn(&crate::Limits) -> usize| pool.larger(of);
-    let per = |of: fn(&crate::Limits) -> usize| u32::try_from(pool.larger(of)).unwrap_or(u32::MAX);
+    let most = |of: fn(&Limits) -> usize| pool.larger(of);
+    let per = |of: fn(&Limits) -> usize| u32::try_from(pool.larger(of)).unwrap_or(u32::MAX);
     let mut slots = PoolingAllocationConfig::new();
     slots
         .total_component_instances(pool.calls)

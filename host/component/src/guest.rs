@@ -44,7 +44,13 @@ pub(crate) enum Ended {
 }
 
 /// Runs `call` in a fresh store, until `deadline` at the latest.
-pub(crate) async fn run<T, F>(engine: &Engine, limits: &Limits, lent: Lent, deadline: Instant, call: F) -> Result<T, Ended>
+pub(crate) async fn run<T, F>(
+    engine: &Engine,
+    limits: &Limits,
+    lent: Lent,
+    deadline: Instant,
+    call: F,
+) -> Result<T, Ended>
 where
     T: Send,
     F: for<'s> FnOnce(&'s mut Store<State>) -> BoxFuture<'s, wasmtime::Result<T>> + Send,
@@ -83,7 +89,8 @@ fn store(engine: &Engine, limits: &Limits, lent: Lent, meter: &Arc<Meter>) -> St
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     plain(text.unwrap_or("no reason given"), TRAP_BYTES_MAX)
 }
 
@@ -98,7 +105,9 @@ impl Ended {
         match self {
             Self::NoPlace => "found no free place to run in: too many calls at once".to_owned(),
             Self::WallClock => format!("was ended after {} ms, the most a call may take", limits.wall_ms),
-            Self::RunningTime => format!("was ended after running for {} ms, the most a call may compute", limits.cpu_ms),
+            Self::RunningTime => {
+                format!("was ended after running for {} ms, the most a call may compute", limits.cpu_ms)
+            }
             Self::Panicked(text) => format!("was ended by a fault of the host, not its own: {text}"),
             Self::Trapped { over: Some(Over::Memory), .. } => {
                 format!("asked for more than {} MiB of memory and ended", limits.memory_bytes / 1024 / 1024)
@@ -153,7 +162,11 @@ mod tests {
         ] {
             let failure = ended.failure("web.fetch", &limits);
             assert_eq!(failure.kind, FailureKind::Guest);
-            assert!(failure.message.starts_with("`web.fetch` ") && failure.message.contains(words), "{}", failure.message);
+            assert!(
+                failure.message.starts_with("`web.fetch` ") && failure.message.contains(words),
+                "{}",
+                failure.message
+            );
         }
         assert_eq!(Ended::NoPlace.failure("web.fetch", &limits).kind, FailureKind::Unavailable);
     }

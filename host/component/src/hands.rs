@@ -10,15 +10,16 @@ use crate::convert;
 use crate::engine::Engine;
 use crate::guest;
 use crate::limits::Limits;
-use crate::log::cut;
+use crate::log::plain;
+use crate::offer::{Ready, ReadyTool};
 use crate::outgoing::{Clock, Way};
-use crate::plugin::{Loaded, Ready, ReadyTool};
+use crate::plugin::Loaded;
 use crate::state::Lent;
 use egress::Egress;
 use event::{Digest, Route, Timestamp};
 use gate::{
-    Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit, Reach, Reached,
-    Resource, ToolSpec,
+    Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit,
+    Reach, Reached, Resource, ToolSpec,
 };
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -28,6 +29,9 @@ use vault::Vault;
 
 /// Time enough for a guest to turn a timeout into a failure of its own.
 const LAST_WORDS_MS_MAX: u64 = 500;
+
+/// Longest reason of the way out that goes with a failure: it may name all routes that were granted.
+const REASON_BYTES_MAX: usize = 1024;
 
 /// Runs components. One for the host.
 pub struct Hands {
@@ -56,7 +60,13 @@ pub(crate) struct Request {
 impl Hands {
     /// Hands that run `plugins` on `engine`. `clock` is the host's, for the time of a reading.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, plugins: Plugins, egress: Arc<Egress>, vault: Arc<Vault>, clock: Clock) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        plugins: Plugins,
+        egress: Arc<Egress>,
+        vault: Arc<Vault>,
+        clock: Clock,
+    ) -> Self {
         Self { engine, plugins: RwLock::new(Arc::new(plugins)), egress, vault, clock }
     }
 
@@ -84,7 +94,10 @@ impl Hands {
         let loaded = plugins.get(&request.plugin).filter(|loaded| *loaded.digest() == request.digest);
         let loaded = loaded.ok_or_else(|| {
             let (plugin, digest) = (&request.plugin, request.digest.short());
-            failed(FailureKind::Unavailable, format!("the component {digest} of `{plugin}` that was admitted is not loaded any more"))
+            failed(
+                FailureKind::Unavailable,
+                format!("the component {digest} of `{plugin}` that was admitted is not loaded any more"),
+            )
         })?;
         let limits = loaded.limits(&self.engine);
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
@@ -96,12 +109,23 @@ impl Hands {
             (Ready::Model { .. }, Payload::Infer(asked)) => {
                 self.call_model(loaded, &request.tool, asked, lent, deadline).await
             }
-            _ => Err(failed(FailureKind::Guest, format!("`{}` does not offer `{}`", request.plugin, request.tool))),
+            _ => Err(failed(
+                FailureKind::Guest,
+                format!("`{}` does not offer `{}`", request.plugin, request.tool),
+            )),
         }
     }
 
-    fn lend(&self, request: &Request, loaded: &Loaded, limits: &Limits, deadline: Instant, account: &Account) -> Lent {
+    fn lend(
+        &self,
+        request: &Request,
+        loaded: &Loaded,
+        limits: &Limits,
+        deadline: Instant,
+        account: &Account,
+    ) -> Lent {
         let way = Way {
+            plugin: request.plugin.as_str().into(),
             egress: self.egress.clone(),
             routes: request.routes.clone().into(),
             effect: request.effect,
@@ -148,9 +172,12 @@ impl Hands {
         });
         match ran.await.map_err(|ended| ended.failure(name, limits))? {
             Err(failure) => Err(convert::tool_failure(failure, limits)),
-            Ok(text) => output(tool, &text, limits)
-                .map(Output::Tool)
-                .map_err(|reason| failed(FailureKind::Guest, format!("`{name}` answered outside its schema or limits: {reason}"))),
+            Ok(text) => output(tool, &text, limits).map(Output::Tool).map_err(|reason| {
+                failed(
+                    FailureKind::Guest,
+                    format!("`{name}` answered outside its schema or limits: {reason}"),
+                )
+            }),
         }
     }
 
@@ -166,7 +193,8 @@ impl Hands {
         let limits = loaded.limits(&self.engine);
         let request = convert::request(&loaded.manifest().name, asked);
         if convert::request_bytes(&request) > limits.input_bytes {
-            let message = format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
+            let message =
+                format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
             return Err(failed(FailureKind::TooLong, message));
         }
         let pre = pre.clone();
@@ -178,9 +206,9 @@ impl Hands {
         });
         match ran.await.map_err(|ended| ended.failure(name, limits))? {
             Err(failure) => Err(convert::model_failure(failure, limits)),
-            Ok(response) => convert::response(response, limits)
-                .map(Output::Model)
-                .map_err(|reason| failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))),
+            Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
+                failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
+            }),
         }
     }
 }
@@ -200,16 +228,12 @@ fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String
     Ok(value)
 }
 
-/// A guest is told that it may not, and not why: the way out's own reason goes with the failure, for the model
-/// and the person who read it.
+/// A guest is told a code; the way out's own reason goes with the failure, for the model and the person who read
+/// it, when a refusal was the last thing that happened there.
 fn explained(failure: Failure, refused: Option<String>) -> Failure {
-    match refused {
-        Some(reason) if failure.kind == FailureKind::NotAllowed => {
-            let message = format!("{} (the way out says: {})", failure.message, cut(&reason, Limits::for_tools().message_bytes));
-            Failure { message, ..failure }
-        }
-        _ => failure,
-    }
+    let Some(reason) = refused else { return failure };
+    let message = format!("{} (the way out says: {})", failure.message, plain(&reason, REASON_BYTES_MAX));
+    Failure { message, ..failure }
 }
 
 fn not_offered(name: &str) -> Failure {

@@ -22,9 +22,11 @@ mod guest;
 mod hands;
 mod limits;
 mod link;
+mod load_error;
 mod log;
 mod manifest;
 mod meter;
+mod offer;
 mod outgoing;
 mod plugin;
 mod route;
@@ -39,9 +41,12 @@ pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
 pub use limits::{Limits, Pool, TICK_MS};
+pub use load_error::LoadError;
 pub use manifest::{
-    ANY_ORIGIN, MANIFEST_BYTES_MAX, Manifest, ManifestError, ModelEntry, NAME_BYTES_MAX, RouteEntry, SECTION, ToolEntry, World,
+    ANY_ORIGIN, MANIFEST_BYTES_MAX, Manifest, ManifestError, ModelEntry, NAME_BYTES_MAX, RouteEntry, SECTION,
+    SUMMARY_BYTES_MAX, ToolEntry, World,
 };
+pub use offer::DESCRIPTION_BYTES_MAX;
 pub use outgoing::Clock;
-pub use plugin::{DESCRIPTION_BYTES_MAX, LoadError, Loaded};
+pub use plugin::Loaded;
 pub use schema::SCHEMA_BYTES_MAX;

@@ -147,7 +147,10 @@ mod tests {
     #[test]
     fn what_a_guest_hands_over_fits_the_limits_it_is_held_to_later() {
         for limits in [Limits::for_tools(), Limits::for_models()] {
-            assert!(limits.output_bytes <= limits.hostcall_bytes, "an output must reach the check of its length");
+            assert!(
+                limits.output_bytes <= limits.hostcall_bytes,
+                "an output must reach the check of its length"
+            );
             assert!(limits.input_bytes < limits.memory_bytes, "a guest must have room for what it is given");
             assert!(limits.cpu_ms < limits.wall_ms && limits.cpu_ms > TICK_MS);
         }

@@ -14,18 +14,38 @@ use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 
 /// Interfaces of WASI 0.2 that are linked in every world, by package.
 const WASI: [(&str, &[&str]); 7] = [
-    ("wasi:cli", &[
-        "environment", "exit", "stderr", "stdin", "stdout", "terminal-input", "terminal-output", "terminal-stderr",
-        "terminal-stdin", "terminal-stdout",
-    ]),
+    (
+        "wasi:cli",
+        &[
+            "environment",
+            "exit",
+            "stderr",
+            "stdin",
+            "stdout",
+            "terminal-input",
+            "terminal-output",
+            "terminal-stderr",
+            "terminal-stdin",
+            "terminal-stdout",
+        ],
+    ),
     ("wasi:clocks", &["monotonic-clock", "wall-clock"]),
     ("wasi:filesystem", &["preopens", "types"]),
     ("wasi:http", &["outgoing-handler", "types"]),
     ("wasi:io", &["error", "poll", "streams"]),
     ("wasi:random", &["insecure", "insecure-seed", "random"]),
-    ("wasi:sockets", &[
-        "instance-network", "ip-name-lookup", "network", "tcp", "tcp-create-socket", "udp", "udp-create-socket",
-    ]),
+    (
+        "wasi:sockets",
+        &[
+            "instance-network",
+            "ip-name-lookup",
+            "network",
+            "tcp",
+            "tcp-create-socket",
+            "udp",
+            "udp-create-socket",
+        ],
+    ),
 ];
 /// The line of WASI that is linked; a guest may be built against any release of it.
 const WASI_LINE: &str = "0.2.";

@@ -144,6 +144,7 @@ mod tests {
     use super::{Level, Lines, cut, plain};
     use crate::Limits;
     use bytes::Bytes;
+    use proptest::prelude::*;
     use wasmtime_wasi::cli::StdoutStream;
 
     fn lines() -> Lines {
@@ -183,5 +184,20 @@ mod tests {
         assert_eq!(cut("añb", 2), "a");
         assert_eq!(cut("añb", 3), "añ");
         assert_eq!(cut("", 3), "");
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_is_the_longest_beginning_that_fits(text in "\\PC{0,20}", bytes_max in 0_usize..90) {
+            let kept = cut(&text, bytes_max);
+            prop_assert!(text.starts_with(kept) && kept.len() <= bytes_max);
+            let next = text[kept.len()..].chars().next();
+            prop_assert!(next.is_none_or(|next| kept.len() + next.len_utf8() > bytes_max));
+        }
+
+        #[test]
+        fn a_plain_line_has_no_control_character(text in any::<String>(), bytes_max in 0_usize..90) {
+            prop_assert!(!plain(&text, bytes_max).chars().any(char::is_control));
+        }
     }
 }

@@ -17,6 +17,8 @@ pub const SECTION: &str = "chancery:manifest";
 pub const MANIFEST_BYTES_MAX: usize = 64 * 1024;
 /// Longest name of a plugin, tool or model: it stands in log lines, policies and prices.
 pub const NAME_BYTES_MAX: usize = 64;
+/// Longest description of a plugin: one line in a list.
+pub const SUMMARY_BYTES_MAX: usize = 400;
 /// The origin that stands for any the operator grants.
 pub const ANY_ORIGIN: &str = "*";
 
@@ -142,6 +144,9 @@ pub enum ManifestError {
         /// What would be one.
         wanted: &'static str,
     },
+    /// A description that is not one line.
+    #[error("the description in the manifest is not one line of 1 to {SUMMARY_BYTES_MAX} bytes")]
+    Description,
     /// A world without what it is for, or with what another is for.
     #[error("a plugin of world `{world}` has one [[{world}]] or more, and no other")]
     Offers {
@@ -165,7 +170,9 @@ pub enum ManifestError {
         reason: String,
     },
     /// A route to the host's own machine.
-    #[error("a manifest cannot ask for loopback, and this one asks for `{origin}`: only the operator can open it")]
+    #[error(
+        "a manifest cannot ask for loopback, and this one asks for `{origin}`: only the operator can open it"
+    )]
     Loopback {
         /// The origin.
         origin: String,
@@ -205,6 +212,10 @@ impl Manifest {
     fn check(&self) -> Result<(), ManifestError> {
         named(&self.name, is_word, "a plugin's name: lower-case letters, digits and hyphens")?;
         named(&self.version, is_version, "a version such as `0.1.0`")?;
+        let line = (1..=SUMMARY_BYTES_MAX).contains(&self.description.len());
+        if !line || self.description.chars().any(char::is_control) {
+            return Err(ManifestError::Description);
+        }
         let offers = match self.world {
             World::Tool => !self.tools.is_empty() && self.models.is_empty(),
             World::Model => !self.models.is_empty() && self.tools.is_empty(),
@@ -217,7 +228,8 @@ impl Manifest {
             named(&model.name, is_model, "a model's name: lower-case letters, digits, hyphens and dots")?;
         }
         let offers = self.offers();
-        let twice = offers.iter().enumerate().find(|(n, name)| offers.iter().take(*n).any(|other| other == *name));
+        let twice =
+            offers.iter().enumerate().find(|(n, name)| offers.iter().take(*n).any(|other| other == *name));
         if let Some((_, name)) = twice {
             return Err(ManifestError::Name { name: name.clone(), wanted: "named once" });
         }
@@ -241,7 +253,8 @@ fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
 }
 
 fn check_route(route: &RouteEntry) -> Result<(), ManifestError> {
-    let error = |reason: &str| ManifestError::Route { origin: route.origin.clone(), reason: reason.to_owned() };
+    let error =
+        |reason: &str| ManifestError::Route { origin: route.origin.clone(), reason: reason.to_owned() };
     let method = |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
     if route.methods.is_empty() || !route.methods.iter().all(method) {
         return Err(error("`methods` is a list of HTTP methods in upper case"));

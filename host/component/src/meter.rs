@@ -53,7 +53,10 @@ impl Meter {
     }
 
     /// `call`, with its polls on this meter.
-    pub(crate) fn measure<F: Future + Send>(self: &Arc<Self>, call: F) -> impl Future<Output = F::Output> + Send {
+    pub(crate) fn measure<F: Future + Send>(
+        self: &Arc<Self>,
+        call: F,
+    ) -> impl Future<Output = F::Output> + Send {
         Measured { meter: self.clone(), call: Box::pin(call) }
     }
 
@@ -109,14 +112,22 @@ impl ResourceLimiter for Taken {
     fn memory_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let wanted = self.memory_bytes.saturating_add(desired.saturating_sub(current));
         let fits = wanted <= self.limits.memory_bytes;
-        if fits { self.memory_bytes = wanted } else { self.refused = Some(Over::Memory) }
+        if fits {
+            self.memory_bytes = wanted
+        } else {
+            self.refused = Some(Over::Memory)
+        }
         Ok(fits)
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let wanted = self.table_elements.saturating_add(desired.saturating_sub(current));
         let fits = wanted <= self.limits.table_elements;
-        if fits { self.table_elements = wanted } else { self.refused = Some(Over::Table) }
+        if fits {
+            self.table_elements = wanted
+        } else {
+            self.refused = Some(Over::Table)
+        }
         Ok(fits)
     }
 

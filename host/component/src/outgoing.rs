@@ -31,6 +31,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// The way out of one call.
 #[derive(Clone)]
 pub(crate) struct Way {
+    pub(crate) plugin: Arc<str>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) routes: Arc<[Route]>,
     pub(crate) effect: EffectClass,
@@ -87,7 +88,11 @@ fn nothing_more() -> Box<dyn Future<Output = Result<(), Error>> + Send> {
 }
 
 impl Way {
-    async fn exchange(self, request: Request<WasiBody>, options: Option<RequestOptions>) -> Result<Response<WasiBody>, Error> {
+    async fn exchange(
+        self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<Response<WasiBody>, Error> {
         let deadline = clamped(self.deadline, Instant::now(), options);
         let (head, body) = request.into_parts();
         let body = timeout_at(deadline, whole(body, self.limits.request_bytes));
@@ -104,9 +109,11 @@ impl Way {
             Ok(sent) => self.answer(sent),
             Err(refused) => {
                 let error = error_of(&refused);
+                tracing::warn!(plugin = &*self.plugin, "a request was refused: {}", sentence(&refused));
                 let narrowed = fewer && matches!(refused, Refused::NotGranted { .. });
-                let rule = if narrowed { "; a read sends GET and HEAD, or to a path granted exactly" } else { "" };
-                self.account.refuse(format!("{}{rule}", sentence(&refused)));
+                let rule =
+                    if narrowed { "; a read sends GET and HEAD, or to a path granted exactly" } else { "" };
+                self.account.refuse(format!("{}{rule}", reason(&refused)));
                 Err(error)
             }
         }
@@ -172,6 +179,17 @@ fn error_of(refused: &Refused) -> Error {
     }
 }
 
+/// What a model and a person may read of a refusal. Where credentials are kept is the operator's business.
+fn reason(refused: &Refused) -> String {
+    match refused {
+        Refused::CredentialMissing(_) | Refused::CredentialUnusable { .. } => {
+            "the credential of this route cannot be used; the operator finds the reason in the host's log"
+                .to_owned()
+        }
+        other => sentence(other),
+    }
+}
+
 /// The refusal and its cause in one sentence.
 fn sentence(refused: &Refused) -> String {
     let mut said = refused.to_string();
@@ -207,7 +225,11 @@ mod tests {
         let now = Instant::now();
         let call_ends = now + Duration::from_secs(30);
         let options = |first_byte, connect| {
-            Some(RequestOptions { connect_timeout: connect, first_byte_timeout: first_byte, between_bytes_timeout: None })
+            Some(RequestOptions {
+                connect_timeout: connect,
+                first_byte_timeout: first_byte,
+                between_bytes_timeout: None,
+            })
         };
         let seconds = |n| Some(Duration::from_secs(n));
         assert_eq!(clamped(call_ends, now, None), call_ends);

@@ -10,7 +10,8 @@ const SAFE_METHODS: [&str; 2] = ["GET", "HEAD"];
 ///
 /// A read goes by every route with GET and HEAD, and with another method only by a route that names the one
 /// exact path asked for and does not end in `/`: so an operator says that `POST /api/auth.test` is a read,
-/// and no `POST /api/` ever is. Every other class goes by all of its routes as they were granted.
+/// and no `POST /api/` ever is. Asking a model is a read too: its provider's one path is granted exactly.
+/// Every other class goes by all of its routes as they were granted.
 #[must_use]
 pub(crate) fn narrowed(effect: EffectClass, method: &str, path: &str, routes: &[Route]) -> Vec<Route> {
     if effect.is_effect() || SAFE_METHODS.contains(&method) {
@@ -25,6 +26,7 @@ mod tests {
     use super::narrowed;
     use event::Route;
     use gate::EffectClass;
+    use proptest::prelude::*;
 
     fn granted() -> Vec<Route> {
         ["/api/", "/api/auth.test"]
@@ -50,7 +52,14 @@ mod tests {
     #[test]
     fn a_read_posts_only_to_the_exact_path_that_was_granted() {
         assert_eq!(prefixes(EffectClass::Read, "POST", "/api/auth.test"), ["/api/auth.test"]);
-        for path in ["/api/", "/api/chat.postMessage", "/api/auth.test/", "/api/auth.test/x", "/api/./auth.test", "/API/auth.test"] {
+        for path in [
+            "/api/",
+            "/api/chat.postMessage",
+            "/api/auth.test/",
+            "/api/auth.test/x",
+            "/api/./auth.test",
+            "/API/auth.test",
+        ] {
             assert_eq!(prefixes(EffectClass::Read, "POST", path), Vec::<String>::new(), "{path}");
         }
         assert_eq!(prefixes(EffectClass::Read, "DELETE", "/api/files"), Vec::<String>::new());
@@ -59,5 +68,24 @@ mod tests {
     #[test]
     fn an_effect_goes_by_all_it_was_granted() {
         assert_eq!(prefixes(EffectClass::External, "POST", "/api/chat.postMessage").len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn a_read_never_has_a_way_that_was_not_granted_and_an_unsafe_one_is_exact(
+            method in "GET|HEAD|POST|PUT|DELETE|get",
+            path in "/[a-z./]{0,20}",
+            prefixes in prop::collection::vec("/[a-z./]{0,12}", 0..6),
+        ) {
+            let mut routes = granted();
+            for (route, prefix) in routes.iter_mut().zip(&prefixes) {
+                route.path_prefix.clone_from(prefix);
+            }
+            for way in narrowed(EffectClass::Read, &method, &path, &routes) {
+                prop_assert!(routes.contains(&way));
+                let exact = way.path_prefix == path && !path.ends_with('/');
+                prop_assert!(exact || method == "GET" || method == "HEAD");
+            }
+        }
     }
 }

@@ -84,7 +84,10 @@ mod tests {
             (json!([]), "the whole of it"),
             (json!({"url": 7}), "`/url`: 7 is not of type \"string\""),
             (json!({"url": "https://a", "max_bytes": 0}), "`/max_bytes`"),
-            (json!({"url": "https://a", "as": 1}), "the whole of it: Additional properties are not allowed ('as'"),
+            (
+                json!({"url": "https://a", "as": 1}),
+                "the whole of it: Additional properties are not allowed ('as'",
+            ),
         ] {
             let reason = fetch.check(&value).unwrap_err();
             assert!(reason.starts_with(place), "{reason}");
@@ -103,7 +106,8 @@ mod tests {
             let text = json!({"type": "object", "properties": {"a": {"$ref": reference}}}).to_string();
             assert!(!refusal(&text).is_empty(), "{reference}");
         }
-        let inside = schema(json!({"$defs": {"id": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/id"}}}));
+        let inside =
+            schema(json!({"$defs": {"id": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/id"}}}));
         assert!(inside.check(&json!({"a": 1})).is_err());
     }
 
@@ -112,7 +116,10 @@ mod tests {
         let slow = schema(json!({"type": "string", "pattern": "^(a+)+$"}));
         assert!(slow.check(&json!(format!("{}b", "a".repeat(50_000)))).is_err());
         assert!(!refusal(&json!({"pattern": "((a{100}){100}){100}"}).to_string()).is_empty());
-        assert!(!refusal(&json!({"pattern": "(a)\\1"}).to_string()).is_empty(), "back references need backtracking");
+        assert!(
+            !refusal(&json!({"pattern": "(a)\\1"}).to_string()).is_empty(),
+            "back references need backtracking"
+        );
     }
 
     #[test]

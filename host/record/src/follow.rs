@@ -39,12 +39,12 @@ impl Follower {
     pub async fn next(&mut self, limit: usize) -> Result<Vec<Event>, Error> {
         loop {
             // Before the read: what is committed during it is then news that is still unseen.
+            self.news.mark_unchanged();
             let events = self.record.read_all(self.after, limit.max(1)).await?;
             if let Some(last) = events.last() {
                 self.after = last.global_position;
                 return Ok(events);
             }
-            self.news.mark_unchanged();
             if self.news.changed().await.is_err() {
                 return Err(Error::unavailable("the record is no longer open"));
             }

@@ -8,7 +8,7 @@ use crate::append::{Append, prepare};
 use crate::follow::{Follower, Poll};
 use crate::job::{Job, Reply};
 use crate::lease::Lease;
-use crate::rows::{RowKey, Rows};
+use crate::rows::{self, RowKey, Rows};
 use crate::stored::Stored;
 use crate::verify::{self, Anchor, Verified, VerifyError};
 use crate::{Clock, Error, sqlite, writer};
@@ -295,20 +295,7 @@ impl Record {
     /// # Errors
     /// [`Error::Unavailable`].
     pub async fn rows_digest(&self) -> Result<Digest, Error> {
-        /// Rows read at a time.
-        const PAGE_ROWS: usize = 500;
-        let mut digest = Digest::of(b"");
-        let (mut projection, mut key) = (String::new(), String::new());
-        loop {
-            let page = self.inner.reader.rows((&projection, &key), PAGE_ROWS).await?;
-            let Some((last_projection, last_key, ..)) = page.last() else { return Ok(digest) };
-            for (projection, key, value, rank) in &page {
-                let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
-                let parts = [digest.as_str(), projection, key, value, &rank];
-                digest = Digest::of_parts(&parts.map(str::as_bytes));
-            }
-            (projection, key) = (last_projection.clone(), last_key.clone());
-        }
+        rows::digest(&self.inner.reader).await
     }
 
     /// Hands a job to the writer and waits for its answer.

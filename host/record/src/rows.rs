@@ -1,10 +1,14 @@
 //! Rows while a batch is being built: what a decision sees, and the cache through which folds read and write.
 
-use event::Event;
+use crate::{Error, sqlite};
+use event::{Digest, Event};
 use fold::Row;
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows read at a time for the digest of all.
+const DIGEST_ROWS: usize = 500;
 
 /// The address of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,4 +117,20 @@ pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_>
     fold::all().iter().flat_map(move |projection| {
         projection.keys(event).into_iter().map(|key| RowKey::new(projection.name(), key))
     })
+}
+
+/// One digest over all rows, in the order of their addresses.
+pub(crate) async fn digest(reader: &sqlite::Reader) -> Result<Digest, Error> {
+    let mut digest = Digest::of(b"");
+    let (mut projection, mut key) = (String::new(), String::new());
+    loop {
+        let page = reader.rows((&projection, &key), DIGEST_ROWS).await?;
+        for (projection, key, value, rank) in &page {
+            let rank = rank.map(|rank| rank.to_string()).unwrap_or_default();
+            let parts = [digest.as_str(), projection, key, value, &rank];
+            digest = Digest::of_parts(&parts.map(str::as_bytes));
+        }
+        let Some((last_projection, last_key, ..)) = page.into_iter().next_back() else { return Ok(digest) };
+        (projection, key) = (last_projection, last_key);
+    }
 }

@@ -76,7 +76,9 @@ pub(crate) fn parse(input: &Value) -> Result<Finish, String> {
     };
     let chars = text.chars().count();
     if chars > TEXT_CHARS_MAX {
-        return Err(format!("`text` has {chars} characters and at most {TEXT_CHARS_MAX} are sent: shorten it"));
+        return Err(format!(
+            "`text` has {chars} characters and at most {TEXT_CHARS_MAX} are sent: shorten it"
+        ));
     }
     if outcome == Outcome::Answered && text.is_empty() {
         return Err("an answer needs a `text`; with nothing to say the outcome is `silent`".to_owned());
@@ -111,8 +113,12 @@ pub(crate) fn report(refused: &Value) -> String {
     let text = |key: &str| refused.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let reason = text("reason").unwrap_or("a standing refusal was met").trim_end_matches('.');
     match text("lifts_at") {
-        Some(lifts_at) => format!("I had to stop before I could answer: {reason}. This lifts by itself at {lifts_at}."),
-        None => format!("I had to stop before I could answer: {reason}. Someone with authority has to lift this."),
+        Some(lifts_at) => {
+            format!("I had to stop before I could answer: {reason}. This lifts by itself at {lifts_at}.")
+        }
+        None => {
+            format!("I had to stop before I could answer: {reason}. Someone with authority has to lift this.")
+        }
     }
 }
 
@@ -159,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_report_says_why_and_until_when() {
-        let until = report(&json!({"no": "refused", "reason": "the day's budget is spent", "lifts_at": "tomorrow"}));
+        let until =
+            report(&json!({"no": "refused", "reason": "the day's budget is spent", "lifts_at": "tomorrow"}));
         assert!(until.contains("the day's budget is spent") && until.contains("tomorrow"), "{until}");
         assert!(report(&json!({"reason": "no price", "lifts_at": null})).contains("authority"));
     }

@@ -66,7 +66,8 @@ pub(crate) fn next(trail: &Trail<'_>) -> Next {
     }
     if let Some(refused) = trail.refused {
         let reason = reason_of(&refused.output);
-        return send(trail, &report(&refused.output), 0).unwrap_or_else(|| End::of(TurnEnding::Refused, &reason));
+        return send(trail, &report(&refused.output), 0)
+            .unwrap_or_else(|| End::of(TurnEnding::Refused, &reason));
     }
     if let Some(failure) = trail.failures.last() {
         return after_failure(trail, failure);
@@ -183,16 +184,23 @@ fn infer(trail: &Trail<'_>, wait_ms: u64) -> Next {
     let left = trail.left();
     let unfinished = trail.unfinished();
     if trail.denied_again.is_some_and(|at| left == 0 || trail.rounds.len() > at) {
-        return End::of(TurnEnding::DeniedAgain, "the same call was denied twice with nothing new in between");
+        return End::of(
+            TurnEnding::DeniedAgain,
+            "the same call was denied twice with nothing new in between",
+        );
     }
     if left == 0 {
         return End::of(TurnEnding::StepsSpent, "every step was taken and no answer was finished");
     }
-    if unfinished > 0 && trail.rounds.last().is_some_and(|round| round.response.stop == StopReason::Declined) {
+    if unfinished > 0 && trail.rounds.last().is_some_and(|round| round.response.stop == StopReason::Declined)
+    {
         return End::of(TurnEnding::Failed, "the model's provider declined to go on");
     }
     if unfinished > UNFINISHED_MAX {
-        return End::of(TurnEnding::Failed, "the model ended without `finish` although it was asked to call it");
+        return End::of(
+            TurnEnding::Failed,
+            "the model ended without `finish` although it was asked to call it",
+        );
     }
     let last_chance = trail.denied_again.is_some() || unfinished == UNFINISHED_MAX;
     let offer = if last_chance || left < STEPS_FOR_A_TOOL { Offer::FinishOnly } else { Offer::All };

@@ -5,7 +5,9 @@
 
 use crate::error::Error;
 use attention::Wake;
-use event::{Actor, EventId, Expected, Label, PrincipalId, Proposed, ReplyTo, StreamName, TurnId, TurnOpened};
+use event::{
+    Actor, EventId, Expected, Label, PrincipalId, Proposed, ReplyTo, StreamName, TurnId, TurnOpened,
+};
 use fold::Projection;
 use fold::turn::{TurnRow, Turns};
 use record::Record;

@@ -44,7 +44,11 @@ pub struct TurnParts<D: ?Sized> {
 ///
 /// # Errors
 /// [`Error::LeaseLost`] when another runs it; otherwise what stopped it, and the same turn can be run again.
-pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: Fence) -> Result<TurnEnding, Error> {
+pub async fn run<D: Door + ?Sized>(
+    parts: &TurnParts<D>,
+    turn: &TurnId,
+    fence: Fence,
+) -> Result<TurnEnding, Error> {
     let mut stream = TurnStream::load(&parts.record, turn, fence).await?;
     let opened = stream.state.opened.clone().ok_or_else(|| Error::NoTurn(turn.clone()))?;
     if let Some(ended) = &stream.state.ended {
@@ -61,7 +65,9 @@ pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: F
                 parts.pace.wait(wait_ms).await;
                 running.infer(&mut stream, step, (offer, left), label).await?;
             }
-            Next::Tool { step, call, offered } => running.tool(&mut stream, step, call, offered, label).await?,
+            Next::Tool { step, call, offered } => {
+                running.tool(&mut stream, step, call, offered, label).await?
+            }
             Next::Send { step, tool, input, wait_ms } => {
                 parts.pace.wait(wait_ms).await;
                 let planned = Planned { step, kind: StepKind::Send, tool, input, call_id: None, label };
@@ -109,9 +115,11 @@ impl<D: Door + ?Sized> Running<'_, D> {
         (offer, left): (Offer, u32),
         label: Label,
     ) -> Result<(), Error> {
-        let tools = on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.opened.reply_to.as_ref(), offer);
+        let tools =
+            on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.opened.reply_to.as_ref(), offer);
         let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-        let output_tokens_max = self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);
+        let output_tokens_max =
+            self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);
         let trail = Trail::of(self.opened, &stream.state)?;
         let request = request(self.scene, &trail, tools, (offer, left), output_tokens_max);
         // What the request is made of stands in the record; only what does not is kept here.
@@ -133,8 +141,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         label: Label,
     ) -> Result<(), Error> {
         let ToolCall { id, name, input } = call;
-        let planned =
-            Planned { step, kind: StepKind::Tool, tool: name, input, call_id: Some(id), label };
+        let planned = Planned { step, kind: StepKind::Tool, tool: name, input, call_id: Some(id), label };
         if offered {
             let payload = Payload::Tool(planned.input.clone());
             return self.pass(stream, planned, payload).await;
@@ -182,16 +189,30 @@ impl<D: Door + ?Sized> Running<'_, D> {
         Ok(attempt)
     }
 
-    async fn ended(&self, stream: &mut TurnStream, planned: &Planned, attempt: u32, out: CameOut) -> Result<(), Error> {
+    async fn ended(
+        &self,
+        stream: &mut TurnStream,
+        planned: &Planned,
+        attempt: u32,
+        out: CameOut,
+    ) -> Result<(), Error> {
         match self.end_step(stream, planned, attempt, out).await {
-            Err(Error::Record(why @ (record::Error::Inexact { .. } | record::Error::Unreadable { .. } | record::Error::TooLarge { .. }))) => {
-                self.end_step(stream, planned, attempt, not_kept(&why, &planned.label)).await
-            }
+            Err(Error::Record(
+                why @ (record::Error::Inexact { .. }
+                | record::Error::Unreadable { .. }
+                | record::Error::TooLarge { .. }),
+            )) => self.end_step(stream, planned, attempt, not_kept(&why, &planned.label)).await,
             other => other,
         }
     }
 
-    async fn end_step(&self, stream: &mut TurnStream, planned: &Planned, attempt: u32, out: CameOut) -> Result<(), Error> {
+    async fn end_step(
+        &self,
+        stream: &mut TurnStream,
+        planned: &Planned,
+        attempt: u32,
+        out: CameOut,
+    ) -> Result<(), Error> {
         let label = out.label.clone();
         let fact = StepEnded {
             turn: stream.turn.clone(),

@@ -62,7 +62,8 @@ fn fixed(state: &TurnState) -> Option<Vec<GlobalPosition>> {
 async fn current(record: &Record, opened: &TurnOpened) -> Result<Vec<GlobalPosition>, Error> {
     let topic = record.row(Topics.name(), opened.topic.as_str()).await?;
     let topic: Option<TopicRow> = decode(topic.as_ref());
-    let mut positions: BTreeSet<GlobalPosition> = topic.into_iter().flat_map(|topic| topic.messages).collect();
+    let mut positions: BTreeSet<GlobalPosition> =
+        topic.into_iter().flat_map(|topic| topic.messages).collect();
     positions.extend(record.event(&opened.woken_by).await?.map(|event| event.global_position));
     Ok(positions.into_iter().collect())
 }

@@ -48,7 +48,10 @@ fn cut(value: &Value, left: &mut usize) -> Value {
             let mut kept = Map::new();
             for (key, item) in fields {
                 if *left == 0 {
-                    kept.insert("_cut".to_owned(), json!(format!("{} more fields", fields.len() - kept.len())));
+                    kept.insert(
+                        "_cut".to_owned(),
+                        json!(format!("{} more fields", fields.len() - kept.len())),
+                    );
                     break;
                 }
                 *left = left.saturating_sub(key.len());
@@ -65,7 +68,11 @@ pub(crate) fn cut_text(text: &str, left: &mut usize) -> String {
     match text.char_indices().nth(*left) {
         Some((end, _)) => {
             *left = 0;
-            format!("{} [cut: {} characters in all]", text.get(..end).unwrap_or_default(), text.chars().count())
+            format!(
+                "{} [cut: {} characters in all]",
+                text.get(..end).unwrap_or_default(),
+                text.chars().count()
+            )
         }
         None => {
             *left = left.saturating_sub(text.chars().count());

@@ -35,7 +35,8 @@ impl TurnStream {
         let mut state = TurnState::default();
         let mut newest: Option<(Position, EventId)> = None;
         loop {
-            let from = newest.as_ref().map_or(Position(1), |(position, _)| Position(position.0.saturating_add(1)));
+            let from =
+                newest.as_ref().map_or(Position(1), |(position, _)| Position(position.0.saturating_add(1)));
             let page: Vec<Event> = record.read_stream(&name, from, PAGE_EVENTS).await?;
             page.iter().for_each(|event| state.evolve(&event.fact));
             newest = page.last().map(|event| (event.position, event.id.clone())).or(newest);
@@ -57,7 +58,13 @@ impl TurnStream {
     /// # Errors
     /// [`Error::LeaseLost`] when the lease is another's or another wrote here; otherwise what the record
     /// answers.
-    pub async fn append(&mut self, actor: &Actor, name: &[String], label: Label, fact: Fact) -> Result<(), Error> {
+    pub async fn append(
+        &mut self,
+        actor: &Actor,
+        name: &[String],
+        label: Label,
+        fact: Fact,
+    ) -> Result<(), Error> {
         let mut parts = vec![self.turn.as_str(), fact.kind()];
         parts.extend(name.iter().map(String::as_str));
         let proposed = Proposed {

@@ -15,7 +15,7 @@ const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}'
 const MESSAGE_CHARS_MAX: usize = 12_000;
 
 /// The most characters of all messages together; the newest and the one that asks come first.
-const TALK_CHARS_MAX: usize = 100_000;
+const TALK_CHARS_MAX: usize = 40_000;
 
 /// What people said.
 pub(crate) struct Talk {

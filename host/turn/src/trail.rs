@@ -130,13 +130,16 @@ impl<'a> Trail<'a> {
         self.used = self.used.saturating_add(1);
         match ended.outcome {
             StepOutcome::Succeeded => {
-                let response = InferResponse::deserialize(&ended.output).map_err(|source| Error::Unreadable {
-                    turn: ended.turn.clone(),
-                    step: ended.step,
-                    source,
+                let response = InferResponse::deserialize(&ended.output).map_err(|source| {
+                    Error::Unreadable { turn: ended.turn.clone(), step: ended.step, source }
                 })?;
                 let label = &ended.output_label;
-                self.rounds.push(Round { response, label, tools: Vec::new(), offered: offered(&started.input) });
+                self.rounds.push(Round {
+                    response,
+                    label,
+                    tools: Vec::new(),
+                    offered: offered(&started.input),
+                });
                 self.failures.clear();
                 self.denials.were_read();
             }
@@ -213,7 +216,7 @@ impl Denials {
     }
 
     fn were_read(&mut self) {
-        self.unread.clear();
+        self.known.extend(self.unread.drain());
     }
 
     /// A call that worked, or failed outside, tells something that may make an old call worth trying.

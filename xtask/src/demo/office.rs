@@ -1,7 +1,7 @@
 //! The demo's office: its folder, its configuration, and the commands of `chancery` that work on it.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -30,7 +30,7 @@ pub struct Origins {
 }
 
 /// An office that can be started and looked into.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Office {
     /// The `chancery` program.
     pub program: PathBuf,
@@ -40,16 +40,19 @@ pub struct Office {
     pub config: PathBuf,
     /// Where it answers.
     pub origin: String,
+    /// Held while this demo lives: a second one would sweep its folder away.
+    _only_one: File,
 }
 
 impl Office {
     /// Lays out a new office in `<target>/demo`; what an earlier demo left there goes away.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// When the folder cannot be written, or another demo runs in it.
     pub fn lay_out(paths: &Paths, program: PathBuf, origins: &Origins) -> Result<Self, Stop> {
         let folder = paths.target.join("demo");
         let about = |e| Stop::because(folder.display(), e);
+        let only_one = lock(&paths.target.join("demo.lock"))?;
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(about)?;
         }
@@ -60,7 +63,7 @@ impl Office {
         let config = folder.join("chancery.toml");
         fs::write(&config, fill(&template, paths, origins))
             .map_err(|e| Stop::because(config.display(), e))?;
-        Ok(Self { program, folder, config, origin: origins.office.clone() })
+        Ok(Self { program, folder, config, origin: origins.office.clone(), _only_one: only_one })
     }
 
     /// A command of this office. It sees no setting of the surrounding environment, so that the demo is the
@@ -111,6 +114,18 @@ impl Office {
         let said =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
         Err(format!("`chancery {shown}` ended with {}: {}", output.status, said.join("\n").trim()))
+    }
+}
+
+/// Takes the lock file at `path`; the system gives it back when the process ends, however it ends.
+fn lock(path: &Path) -> Result<File, Stop> {
+    let file = File::create(path).map_err(|e| Stop::because(path.display(), e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(Stop::new(
+            "another `cargo xtask demo` runs with this target folder: end it with Ctrl-C first",
+        )),
+        Err(fs::TryLockError::Error(e)) => Err(Stop::because(path.display(), e)),
     }
 }
 
@@ -184,6 +199,16 @@ mod tests {
         let loopback = table["egress"]["loopback"].as_array().unwrap();
         assert_eq!(loopback.len(), 2, "exactly the site and the emulator");
         assert!(!text.contains(BOT_TOKEN) && !text.contains(SIGNING_SECRET), "secrets are references");
+    }
+
+    #[test]
+    fn a_second_demo_does_not_sweep_the_first_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("demo.lock");
+        let first = lock(&path).unwrap();
+        assert!(lock(&path).unwrap_err().to_string().contains("another `cargo xtask demo` runs"));
+        drop(first);
+        lock(&path).unwrap();
     }
 
     #[test]

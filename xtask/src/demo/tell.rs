@@ -11,6 +11,9 @@ use super::story::name_of;
 /// The most characters of one text: the answer of the story is shown whole.
 const TEXT_CHARS_MAX: usize = 1_000;
 
+/// What the further lines of an answer stand under: no text from outside begins a line of its own.
+const ANSWER_INDENT: &str = "\n                            ";
+
 /// The lines of the story.
 pub fn story(record: &Record) -> Vec<String> {
     record.all().iter().filter_map(|event| line(record, event)).collect()
@@ -25,10 +28,7 @@ fn line(record: &Record, event: &Value) -> Option<String> {
         "delivery.classified" => classified(record, event)?,
         "turn.opened" => format!("{} opens {}", text(event, "/body/seat"), text(event, "/body/turn")),
         "step.started" => started(event),
-        "receipt.recorded" => {
-            let sha256 = text(event, "/body/sha256").get(..12).unwrap_or_default();
-            format!("        receipt of {}, sha256 {sha256}…", shown(text(event, "/body/address")))
-        }
+        "receipt.recorded" => receipt(event),
         "call.denied" => format!("        denied: {}", shown(text(event, "/body/reason"))),
         "call.refused" => format!("        refused: {}", shown(text(event, "/body/reason"))),
         "hold.settled" => {
@@ -36,12 +36,9 @@ fn line(record: &Record, event: &Value) -> Option<String> {
             format!("        {held} held, {charged} charged")
         }
         "effect.sent" => {
-            let effect = text(event, "/body/effect");
-            let intent = record.with("effect.intended", "effect", effect).next();
-            format!(
-                "        sent: {}",
-                shown(intent.map(|i| text(i, "/body/input/text")).unwrap_or_default())
-            )
+            let intent = record.with("effect.intended", "effect", text(event, "/body/effect")).next();
+            let said = intent.map(|i| text(i, "/body/input/text")).unwrap_or_default();
+            format!("        sent: {}", said.lines().map(shown).collect::<Vec<_>>().join(ANSWER_INDENT))
         }
         "effect.failed" | "effect.left-unknown" => {
             format!("        not sent: {}", shown(text(event, "/body/reason")))
@@ -56,13 +53,21 @@ fn line(record: &Record, event: &Value) -> Option<String> {
 fn classified(record: &Record, event: &Value) -> Option<String> {
     let message = record.event(text(event, "/body/message"))?;
     let first = record.classes_of(message).next()?;
-    let again = if text(first, "/id") == text(event, "/id") { "" } else { ", said again" };
+    let again = if text(first, "/id") == text(event, "/id") { "" } else { ", delivered again," };
     let who = named(message, "/body/author/external");
     Some(format!(
         "        what {who} said{again} is {} ({})",
         text(event, "/body/class"),
         text(event, "/body/reason")
     ))
+}
+
+/// What a read left behind, and for which duty when it was no step of a turn.
+fn receipt(event: &Value) -> String {
+    let (address, sha256) = (shown(text(event, "/body/address")), text(event, "/body/sha256"));
+    let said = format!("receipt of {address}, sha256 {}…", sha256.get(..12).unwrap_or_default());
+    let duty = text(event, "/body/origin/duty/kind");
+    if duty.is_empty() { format!("        {said}") } else { format!("duty `{duty}`: {said}") }
 }
 
 fn started(event: &Value) -> String {
@@ -96,15 +101,20 @@ fn time_of_day(event: &Value) -> String {
 
 /// `text` on one line, safe to print.
 pub fn shown(text: &str) -> String {
+    cut(text, TEXT_CHARS_MAX)
+}
+
+/// The first `chars_max` characters of `text` on one line, safe to print.
+pub fn cut(text: &str, chars_max: usize) -> String {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut line = String::new();
-    for c in text.chars().take(TEXT_CHARS_MAX) {
+    for c in text.chars().take(chars_max) {
         if hidden(c) { line.extend(c.escape_default()) } else { line.push(c) }
     }
-    if text.chars().count() > TEXT_CHARS_MAX {
+    if text.chars().count() > chars_max {
         line.push('…');
     }
     line

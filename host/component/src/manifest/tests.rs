@@ -45,13 +45,18 @@ fn a_manifest_says_what_is_offered_and_asked_for() {
     assert_eq!(manifest.credentials().into_iter().collect::<Vec<_>>(), ["web.token"]);
     let touches: Vec<Touches> = manifest.tools.iter().map(super::ToolEntry::touches).collect();
     let pointers = vec!["/channel".to_owned(), "/a~1b".to_owned()];
-    assert_eq!(touches, [Touches::OriginOf("/url".to_owned()), Touches::Destination(pointers), Touches::Plugin]);
+    assert_eq!(
+        touches,
+        [Touches::OriginOf("/url".to_owned()), Touches::Destination(pointers), Touches::Plugin]
+    );
     assert_eq!(manifest.tools.first().unwrap().effect, EffectClass::Read);
 }
 
 #[test]
 fn a_key_nobody_knows_is_named_with_its_line() {
-    assert!(error_of("description", "summary").starts_with("line 5 of the manifest: unknown field `summary`"));
+    assert!(
+        error_of("description", "summary").starts_with("line 5 of the manifest: unknown field `summary`")
+    );
     let error = error_of("price_key", "price");
     assert!(error.starts_with("line 14 of the manifest: unknown field `price`"), "{error}");
     let error = error_of("credential =", "token =");
@@ -92,7 +97,10 @@ fn a_plugin_offers_what_its_world_is_for_and_nothing_else() {
 
 #[test]
 fn a_pointer_that_is_none_is_refused() {
-    assert_eq!(error_of("\"/url\"", "\"url\""), "`url` of tool `web.fetch` is not a JSON pointer such as `/url`");
+    assert_eq!(
+        error_of("\"/url\"", "\"url\""),
+        "`url` of tool `web.fetch` is not a JSON pointer such as `/url`"
+    );
     assert!(error_of("/a~1b", "/a~2b").contains("`/a~2b`"));
     assert!(error_of("[\"/channel\", \"/a~1b\"]", "[]").contains("web.post"));
 }
@@ -107,11 +115,24 @@ fn a_manifest_cannot_ask_for_loopback() {
 
 #[test]
 fn a_route_that_could_never_be_granted_is_refused() {
-    for origin in ["http://api.example.com", "https://10.0.0.1", "https://api.example.com/v1", "https://*.example.com", "api"] {
+    for origin in [
+        "http://api.example.com",
+        "https://10.0.0.1",
+        "https://api.example.com/v1",
+        "https://*.example.com",
+        "api",
+    ] {
         let error = error_of("https://api.example.com", origin);
         assert!(error.contains("cannot be granted"), "{error}");
     }
     assert!(error_of("[\"GET\"]", "[\"get\"]").contains("upper case"));
     assert!(error_of("[\"GET\"]", "[]").contains("upper case"));
     assert!(error_of("\"/v1/\"", "\"v1\"").contains("starts with `/`"));
+}
+
+#[test]
+fn a_description_is_one_line() {
+    for wrong in ["", "two\\nlines", "\\u001b[2J", &"x".repeat(401)] {
+        assert!(error_of("Reads pages.", wrong).contains("not one line"), "{wrong}");
+    }
 }

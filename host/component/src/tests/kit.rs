@@ -36,7 +36,8 @@ pub(super) fn small() -> Pool {
 
 /// Where a guest's component is. A missing one fails the test: nothing is skipped.
 pub(super) fn component(name: &str) -> PathBuf {
-    let folder = std::env::var_os("CHANCERY_GUESTS").map(PathBuf::from).unwrap_or_else(|| target().join("guests"));
+    let folder =
+        std::env::var_os("CHANCERY_GUESTS").map(PathBuf::from).unwrap_or_else(|| target().join("guests"));
     let path = folder.join(format!("{name}.wasm"));
     assert!(path.is_file(), "`{}` is not there: run `cargo xtask guests` first", path.display());
     path
@@ -57,7 +58,10 @@ pub(super) fn with_manifest(name: &str, manifest: &str) -> (tempfile::TempDir, P
     bytes.push(0);
     // LEB128 in two bytes: enough for 16 KiB.
     let length = u16::try_from(content.len()).unwrap();
-    bytes.extend_from_slice(&[u8::try_from(length & 0x7f).unwrap() | 0x80, u8::try_from(length >> 7).unwrap()]);
+    bytes.extend_from_slice(&[
+        u8::try_from(length & 0x7f).unwrap() | 0x80,
+        u8::try_from(length >> 7).unwrap(),
+    ]);
     bytes.extend_from_slice(&content);
     let path = folder.path().join(format!("{name}.wasm"));
     std::fs::write(&path, bytes).unwrap();
@@ -103,7 +107,8 @@ pub(super) async fn kit(pool: Pool, files: &[PathBuf], grants: &[PluginGranted],
 
 /// One for all tests of this process: each guest is compiled once.
 pub(super) fn code_folder() -> PathBuf {
-    static FOLDER: std::sync::LazyLock<tempfile::TempDir> = std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
+    static FOLDER: std::sync::LazyLock<tempfile::TempDir> =
+        std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
     FOLDER.path().join("code")
 }
 

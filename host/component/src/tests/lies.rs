@@ -68,6 +68,10 @@ async fn a_fault_of_the_host_under_a_guest_stays_within_its_call() {
     let kit = kit(small(), &[component("parrot")], &[], &[]).await;
     let failed = failure(kit.hands.run(kit.infer("hello", Some(Arc::new(Faulty)))).await);
     assert_eq!(failed.kind, FailureKind::Guest);
-    assert!(failed.message.ends_with("a fault of the host, not its own: a fault of this test"), "{}", failed.message);
+    assert!(
+        failed.message.ends_with("a fault of the host, not its own: a fault of this test"),
+        "{}",
+        failed.message
+    );
     assert!(kit.hands.run(kit.infer("hello", Some(Arc::new(Heard::default())))).await.outcome.is_ok());
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guests_that_spin_are_ended_and_their_neighbours_answer_meanwhile() {
     let mut pool = small();
-    pool.tools.cpu_ms = 1_000;
+    pool.tools.cpu_ms = 1_500;
     pool.tools.wall_ms = 20_000;
     let kit = hostile(pool).await;
     output(kit.call("hostile.echo", json!({"text": "warm"})).await);
@@ -24,13 +24,20 @@ async fn guests_that_spin_are_ended_and_their_neighbours_answer_meanwhile() {
         let began = Instant::now();
         let echoed = output(kit.call("hostile.echo", json!({"text": n.to_string()})).await);
         assert_eq!(echoed.get("text"), Some(&json!(n.to_string())));
-        assert!(began.elapsed() < Duration::from_millis(500), "{:?} beside three spinning guests", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(1),
+            "{:?} beside three spinning guests",
+            began.elapsed()
+        );
     }
-    assert!(spinning.iter().all(|spin| !spin.is_finished()), "the neighbour answered while they were spinning");
+    assert!(
+        spinning.iter().all(|spin| !spin.is_finished()),
+        "the neighbour answered while they were spinning"
+    );
     for spin in spinning {
         let failure = failure(spin.await.unwrap());
         assert_eq!(failure.kind, FailureKind::Guest);
-        assert!(failure.message.contains("running for 1000 ms"), "{}", failure.message);
+        assert!(failure.message.contains("running for 1500 ms"), "{}", failure.message);
     }
 }
 
@@ -48,7 +55,10 @@ async fn a_guest_that_grows_is_ended_and_another_has_its_memory_after() {
 async fn a_guest_that_calls_itself_without_end_is_ended() {
     let kit = hostile(small()).await;
     let failure = failure(kit.call("hostile.recurse", json!({})).await);
-    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Guest, "`hostile.recurse` called itself too deeply and ended"));
+    assert_eq!(
+        (failure.kind, failure.message.as_str()),
+        (FailureKind::Guest, "`hostile.recurse` called itself too deeply and ended")
+    );
 }
 
 #[tokio::test]
@@ -75,7 +85,10 @@ async fn waiting_is_no_running_time_and_ends_with_the_wall_clock() {
 #[tokio::test]
 async fn a_flood_of_lines_is_dropped_and_a_flood_of_output_is_a_failure() {
     let kit = hostile(small()).await;
-    let flooded = output(kit.call("hostile.flood", json!({"lines": 10_000, "line_bytes": 10_000, "output_bytes": 60_000})).await);
+    let flooded = output(
+        kit.call("hostile.flood", json!({"lines": 10_000, "line_bytes": 10_000, "output_bytes": 60_000}))
+            .await,
+    );
     assert_eq!(flooded.get("rest").unwrap().as_str().unwrap().len(), 60_000);
     let failure = failure(kit.call("hostile.flood", json!({"output_bytes": 65_536})).await);
     assert_eq!(failure.kind, FailureKind::Guest);
@@ -94,7 +107,10 @@ async fn more_than_a_host_call_takes_ends_the_guest() {
 async fn an_input_longer_than_its_limit_never_reaches_the_guest() {
     let kit = hostile(Pool { tools: Limits { input_bytes: 100, ..small().tools }, ..small() }).await;
     let failure = failure(kit.call("hostile.echo", json!({"text": "x".repeat(100)})).await);
-    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::InvalidInput, "the input of `hostile.echo` is longer than 100 bytes"));
+    assert_eq!(
+        (failure.kind, failure.message.as_str()),
+        (FailureKind::InvalidInput, "the input of `hostile.echo` is longer than 100 bytes")
+    );
 }
 
 #[tokio::test]
@@ -121,38 +137,24 @@ async fn a_call_that_finds_no_place_in_time_says_so() {
     assert!(failure.message.contains("no free place"), "{}", failure.message);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn zz_measure() {
-    let kit = hostile(Pool { calls: 8, ..small() }).await;
-    eprintln!("pooled {:?}", kit.engine.wasmtime.pooling_allocator_metrics().is_some());
-    for tool in ["hostile.echo"] {
-        let mut times = Vec::new();
-        for _ in 0..2000 {
-            let began = Instant::now();
-            output(kit.call(tool, json!({"text": "a"})).await);
-            times.push(began.elapsed());
-        }
-        times.sort();
-        eprintln!("{tool} min {:?} p50 {:?} p99 {:?}", times[0], times[1000], times[1980]);
+#[tokio::test]
+async fn a_machine_that_denies_so_many_addresses_runs_guests_all_the_same() {
+    // A million guests at once would need more addresses than there are.
+    let kit = hostile(Pool { calls: 1_000_000, ..small() }).await;
+    assert!(!kit.engine.is_pooled());
+    output(kit.call("hostile.echo", json!({})).await);
+    let failure = failure(kit.call("hostile.hog", json!({})).await);
+    assert!(failure.message.contains("more than 16 MiB of memory"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn memory_is_set_aside_where_the_machine_allows_it_and_starts_empty_every_time() {
+    let kit = hostile(Pool { calls: 1, ..small() }).await;
+    assert!(kit.engine.is_pooled());
+    for _ in 0..3 {
+        // One place: each call has the memory of the one before.
+        let flooded = kit.call("hostile.flood", json!({"output_bytes": 10_000})).await;
+        assert!(flooded.outcome.is_ok());
+        assert_eq!(output(kit.call("hostile.dirt", json!({})).await), json!({"dirty_bytes": 0}));
     }
-    use crate::state::{Lent, State}; use crate::guest;
-    let p = kit.hands.plugins(); let l = p.get("hostile").unwrap();
-    let crate::plugin::Ready::Tool { pre, .. } = &l.ready else { panic!() };
-    let mut times = Vec::new();
-    for _ in 0..2000 {
-        let pre = pre.clone();
-        let began = Instant::now();
-        guest::run(&kit.engine, &small().tools, Lent::nothing("x"), tokio::time::Instant::now() + Duration::from_secs(1), move |store: &mut wasmtime::Store<State>| Box::pin(async move { pre.instantiate_async(&mut *store).await.map(|_| ()) })).await.unwrap();
-        times.push(began.elapsed());
-    }
-    times.sort();
-    eprintln!("store+instance min {:?} p50 {:?} p99 {:?}", times[0], times[1000], times[1980]);
-    let mut times = Vec::new();
-    for _ in 0..2000 {
-        let began = Instant::now();
-        std::hint::black_box(State::new(Lent::nothing("x"), &small().tools));
-        times.push(began.elapsed());
-    }
-    times.sort();
-    eprintln!("state min {:?} p50 {:?} p99 {:?}", times[0], times[1000], times[1980]);
 }

@@ -52,7 +52,10 @@ async fn an_interface_nobody_knows_is_named_with_what_is_offered() {
 #[tokio::test]
 async fn a_file_that_is_no_plugin_is_named() {
     let missing = refused(&[PathBuf::from("nowhere/web.wasm")], &[]).await;
-    assert!(missing.to_string().starts_with("the plugin file `nowhere/web.wasm` cannot be read"), "{missing}");
+    assert!(
+        missing.to_string().starts_with("the plugin file `nowhere/web.wasm` cannot be read"),
+        "{missing}"
+    );
     // Built without a manifest.
     let bare = refused(&[component("wasi")], &[]).await;
     assert!(matches!(bare, LoadError::NotAPlugin { .. }));
@@ -93,12 +96,15 @@ async fn two_plugins_of_one_name_do_not_load() {
 async fn a_plugin_is_listed_as_its_component_and_manifest_say() {
     let kit = kit(small(), &[component("hostile"), component("parrot")], &[granted(Vec::new())], &[]).await;
     let names: Vec<String> = kit.hands.tools().iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!((names.len(), names.first().map(String::as_str)), (10, Some("hostile.echo")));
+    assert_eq!((names.len(), names.first().map(String::as_str)), (11, Some("hostile.dirt")));
     assert!(names.is_sorted());
     let push = kit.hands.tool("hostile.push").unwrap();
     assert_eq!((push.effect, &push.touches), (EffectClass::External, &Touches::OriginOf("/url".to_owned())));
     let grey = kit.hands.model("parrot/grey").unwrap();
-    assert_eq!((grey.window_tokens, grey.output_tokens_max, grey.price_key.as_str()), (1_000, 100, "parrot/grey"));
+    assert_eq!(
+        (grey.window_tokens, grey.output_tokens_max, grey.price_key.as_str()),
+        (1_000, 100, "parrot/grey")
+    );
     assert!(kit.hands.tool("parrot/grey").is_none() && kit.hands.model("hostile.echo").is_none());
     let installed = Artifact::read(std::fs::read(component("parrot")).unwrap()).unwrap().installed();
     assert_eq!((installed.world.as_str(), installed.tools), ("model", vec!["parrot/grey".to_owned()]));
@@ -109,9 +115,17 @@ async fn input_is_checked_and_what_it_touches_is_named() {
     let kit = hostile(small()).await;
     let fetch = kit.hands.tool("hostile.fetch").unwrap();
     assert_eq!(kit.hands.check_input(&fetch, &json!({})), Ok(()));
-    assert!(kit.hands.check_input(&fetch, &json!([])).unwrap_err().contains("the input of `hostile.fetch` does not fit"));
+    assert!(
+        kit.hands
+            .check_input(&fetch, &json!([]))
+            .unwrap_err()
+            .contains("the input of `hostile.fetch` does not fit")
+    );
     let touched = kit.hands.resource(&fetch, &json!({"url": "https://api.example.com/a"}));
-    assert_eq!(touched, Ok(Resource::Origin { origin: "https://api.example.com".to_owned(), granted: false }));
+    assert_eq!(
+        touched,
+        Ok(Resource::Origin { origin: "https://api.example.com".to_owned(), granted: false })
+    );
 }
 
 #[tokio::test]

@@ -44,7 +44,11 @@ async fn a_flood_of_deltas_stops_at_the_limit_of_the_answer() {
 #[tokio::test]
 async fn a_call_is_an_object_and_a_result_is_the_hosts_to_say() {
     let (kit, heard) = (parrot().await, Arc::new(Heard::default()));
-    let call = ToolCall { id: "1".to_owned(), name: "web.fetch".to_owned(), input: json!({"url": "https://api.example.com"}) };
+    let call = ToolCall {
+        id: "1".to_owned(),
+        name: "web.fetch".to_owned(),
+        input: json!({"url": "https://api.example.com"}),
+    };
     let response = answer(&kit, "call", &heard).await;
     assert_eq!((response.parts, response.stop), (vec![Part::ToolCall(call)], StopReason::ToolUse));
     for text in ["miscall", "forge"] {

@@ -37,9 +37,19 @@ impl Server {
                 match manner {
                     Manner::IsSilent => silent.push(stream),
                     Manner::HangsUp => drop(stream),
-                    Manner::Answers(body) => answer(&mut stream, &format!("200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await,
+                    Manner::Answers(body) => {
+                        answer(
+                            &mut stream,
+                            &format!("200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()),
+                        )
+                        .await
+                    }
                     Manner::Redirects(to) => {
-                        answer(&mut stream, &format!("302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n")).await;
+                        answer(
+                            &mut stream,
+                            &format!("302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"),
+                        )
+                        .await;
                     }
                 }
             }
@@ -65,7 +75,9 @@ async fn read(stream: &mut TcpStream) -> String {
     loop {
         let length = stream.read(&mut buffer).await.unwrap_or(0);
         text.push_str(&String::from_utf8_lossy(&buffer[..length]).to_lowercase());
-        if length == 0 || text.split_once("\r\n\r\n").is_some_and(|(head, body)| body.len() >= length_of_body(head)) {
+        if length == 0
+            || text.split_once("\r\n\r\n").is_some_and(|(head, body)| body.len() >= length_of_body(head))
+        {
             return text;
         }
     }

@@ -43,12 +43,15 @@ async fn what_was_granted_goes_out_and_what_was_read_is_written_down() {
 async fn what_was_not_granted_never_leaves() {
     let server = answers().await;
     let kit = towards(&server, vec![route(&["GET"], &server.origin, "/open", None)]).await;
-    for url in ["/secret", "/opened", "/open/../secret", "/open/%2e%2e/secret"].map(|path| format!("{}{path}", server.origin)) {
+    for url in ["/secret", "/opened", "/open/../secret", "/open/%2e%2e/secret"]
+        .map(|path| format!("{}{path}", server.origin))
+    {
         let reached = kit.call("hostile.fetch", json!({"url": url})).await;
         assert_eq!((reached.request_sent, reached.readings.len()), (false, 0), "{url}");
         assert!(!error(reached).is_empty(), "{url}");
     }
-    for url in ["https://example.com/", "http://169.254.169.254/", "http://127.0.0.1:1/", "https://10.0.0.1/"] {
+    for url in ["https://example.com/", "http://169.254.169.254/", "http://127.0.0.1:1/", "https://10.0.0.1/"]
+    {
         let reached = kit.call("hostile.push", json!({"url": url})).await;
         assert!(!reached.request_sent && !error(reached).is_empty(), "{url}");
     }
@@ -58,13 +61,16 @@ async fn what_was_not_granted_never_leaves() {
 #[tokio::test]
 async fn a_read_posts_nothing_unless_exactly_that_was_granted() {
     let server = answers().await;
-    let routes = vec![route(METHODS, &server.origin, "/", None), route(&["POST"], &server.origin, "/auth.test", None)];
+    let routes =
+        vec![route(METHODS, &server.origin, "/", None), route(&["POST"], &server.origin, "/auth.test", None)];
     let kit = towards(&server, routes).await;
     let send = |tool, method: &str, path: &str| {
         let input = json!({"url": format!("{}{path}", server.origin), "method": method, "body": "text"});
         kit.call(tool, input)
     };
-    for (method, path) in [("POST", "/other"), ("PUT", "/auth.test"), ("POST", "/auth.test/x"), ("CONNECT", "/auth.test")] {
+    for (method, path) in
+        [("POST", "/other"), ("PUT", "/auth.test"), ("POST", "/auth.test/x"), ("CONNECT", "/auth.test")]
+    {
         let reached = send("hostile.fetch", method, path).await;
         assert!(!reached.request_sent, "{method} {path}");
         assert!(error(reached).contains("HttpRequestDenied"), "{method} {path}");
@@ -73,7 +79,10 @@ async fn a_read_posts_nothing_unless_exactly_that_was_granted() {
     assert_eq!(output(send("hostile.fetch", "POST", "/auth.test").await).get("status"), Some(&json!(200)));
     assert_eq!(output(send("hostile.push", "POST", "/other").await).get("status"), Some(&json!(200)));
     let requests = server.requests();
-    assert!(requests[0].starts_with("post /auth.test ") && requests[1].starts_with("post /other "), "{requests:?}");
+    assert!(
+        requests[0].starts_with("post /auth.test ") && requests[1].starts_with("post /other "),
+        "{requests:?}"
+    );
     assert!(requests[1].ends_with("\r\n\r\ntext"), "{requests:?}");
 }
 
@@ -87,10 +96,16 @@ async fn a_guests_own_credentials_are_dropped_and_the_granted_one_is_put_in() {
     let kit = towards(&server, routes).await;
     let headers = json!({"Authorization": "Bearer stolen", "Cookie": "stolen", "X-Api-Key": "stolen", "X-Other": "kept"});
     for path in ["/plain", "/with"] {
-        output(kit.call("hostile.fetch", json!({"url": format!("{}{path}", server.origin), "headers": headers})).await);
+        output(
+            kit.call("hostile.fetch", json!({"url": format!("{}{path}", server.origin), "headers": headers}))
+                .await,
+        );
     }
     let requests = server.requests();
-    assert!(requests.iter().all(|request| !request.contains("stolen") && request.contains("x-other: kept")), "{requests:?}");
+    assert!(
+        requests.iter().all(|request| !request.contains("stolen") && request.contains("x-other: kept")),
+        "{requests:?}"
+    );
     assert!(!requests[0].contains("authorization"), "{requests:?}");
     assert!(requests[1].contains(&format!("authorization: bearer {TOKEN}")), "{requests:?}");
 }
@@ -99,7 +114,8 @@ async fn a_guests_own_credentials_are_dropped_and_the_granted_one_is_put_in() {
 async fn a_guest_knows_whether_a_credential_is_there_and_never_what_it_is() {
     let server = answers().await;
     let kit = towards(&server, vec![route(&["GET"], &server.origin, "/", Some("hostile.token"))]).await;
-    let asked = |name: &str| kit.call("hostile.echo", json!({"text": "hi", "setting": "colour", "credential": name}));
+    let asked =
+        |name: &str| kit.call("hostile.echo", json!({"text": "hi", "setting": "colour", "credential": name}));
     let lent = json!({"text": "hi", "key": "", "setting": "\"red\"", "credential": true});
     assert_eq!(output(asked("hostile.token").await), lent);
     assert_eq!(output(asked("other.token").await).get("credential"), Some(&json!(false)));
@@ -121,7 +137,10 @@ async fn a_call_has_so_many_requests_and_no_more() {
 async fn a_redirect_is_an_answer_and_is_not_followed() {
     let server = Server::start(Manner::Redirects("/elsewhere")).await;
     let kit = towards(&server, vec![route(&["GET"], &server.origin, "/", None)]).await;
-    assert_eq!(output(kit.call("hostile.fetch", json!({"url": server.origin})).await).get("status"), Some(&json!(302)));
+    assert_eq!(
+        output(kit.call("hostile.fetch", json!({"url": server.origin})).await).get("status"),
+        Some(&json!(302))
+    );
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -132,7 +151,13 @@ async fn a_request_that_surely_did_not_leave_is_told_from_one_that_may_have() {
     let hung_up = kit.call("hostile.push", json!({"url": server.origin, "method": "POST"})).await;
     assert!(hung_up.request_sent && hung_up.readings.is_empty());
     let gone = { Server::start(Manner::IsSilent).await.origin.clone() };
-    let gone_kit = super::kit::kit(small(), &[component("hostile")], &[granted(vec![route(METHODS, &gone, "/", None)])], &[&gone]).await;
+    let gone_kit = super::kit::kit(
+        small(),
+        &[component("hostile")],
+        &[granted(vec![route(METHODS, &gone, "/", None)])],
+        &[&gone],
+    )
+    .await;
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     let nobody = gone_kit.call("hostile.push", json!({"url": gone, "method": "POST"})).await;
     assert!(!nobody.request_sent, "{nobody:?}");

@@ -104,21 +104,25 @@ fn reader(path: &Path) -> Reader {
 
 /// Makes the file when there is none, readable by its owner alone: the system's own errors are clearer than
 /// SQLite's, and the log files beside it take over its mode.
+///
+/// A file that is there already is never opened here: to close it again would drop the locks that this process
+/// holds on it through SQLite (https://www.sqlite.org/howtocorrupt.html, section 2.2).
 fn create(path: &Path) -> Result<(), Error> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let Err(error) = options.open(path) else { return Ok(()) };
     let why = match error.kind() {
+        ErrorKind::AlreadyExists if path.is_dir() => "it is a folder; name a file in it",
+        ErrorKind::AlreadyExists => return Ok(()),
         ErrorKind::NotFound => "its folder does not exist; create it, or name another file",
         ErrorKind::NotADirectory => "what should be its folder is a file; name another file",
-        ErrorKind::IsADirectory => "it is a folder; name a file in it",
         ErrorKind::PermissionDenied => {
             "chancery may not write there; change the rights, or name another file"
         }
         ErrorKind::ReadOnlyFilesystem => "it lies on a disk that is mounted read-only; name another file",
-        _ => "the system does not let chancery create or write it",
+        _ => "the system does not let chancery create it",
     };
     Err(not_opened(path, why, Some(Arc::new(error))))
 }
@@ -143,18 +147,16 @@ async fn connect(path: &Path, options: &SqliteConnectOptions) -> Result<SqliteCo
     let mut connection = options.connect().await.map_err(failed)?;
     // Before anything is changed: the file may be another program's.
     let before = version(&mut connection).await.map_err(failed)?;
-    let applied = known(path, before).map_err(Attempt::Final)?;
+    known(path, before).map_err(Attempt::Final)?;
     let mode = sqlx::query_scalar("pragma journal_mode = wal").fetch_one(&mut connection);
     let mode: String = mode.await.map_err(failed)?;
     if mode != "wal" {
         let why = "its disk does not support the log that SQLite writes ahead; name a file on a local disk";
         return Err(Attempt::Final(not_opened(path, why, None)));
     }
-    if applied < MIGRATIONS.len() {
-        sqlx::raw_sql("begin immediate").execute(&mut connection).await.map_err(failed)?;
-        migrate(path, &mut connection).await?;
-        sqlx::raw_sql("commit").execute(&mut connection).await.map_err(failed)?;
-    }
+    sqlx::raw_sql("begin immediate").execute(&mut connection).await.map_err(failed)?;
+    migrate(path, &mut connection).await?;
+    sqlx::raw_sql("commit").execute(&mut connection).await.map_err(failed)?;
     Ok(connection)
 }
 
@@ -167,6 +169,7 @@ async fn migrate(path: &Path, connection: &mut SqliteConnection) -> Result<(), A
     for migration in MIGRATIONS.iter().skip(applied) {
         sqlx::raw_sql(*migration).execute(&mut *connection).await.map_err(failed)?;
     }
+    // Also where nothing was missing: a file that may only be read fails here, and not at the first append.
     let count = MIGRATIONS.len();
     let mark = format!("pragma application_id = {APPLICATION_ID}; pragma user_version = {count}");
     sqlx::raw_sql(AssertSqlSafe(mark)).execute(connection).await.map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use super::kit::{Place, START, append_each, count, delivery, id, positions, proposed, said, stream};
 use crate::{APPEND_EVENTS_MAX, Append, BODY_BYTES_MAX, Error, INLINE_BYTES_MAX};
-use event::{Event, Expected, GlobalPosition, Position, Timestamp};
+use event::{BudgetSet, Event, Expected, GlobalPosition, NanoUsd, Period, Position, StreamName, Timestamp};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -196,6 +196,33 @@ async fn reads_keep_to_their_place_and_limit() {
     let some = [GlobalPosition(4), GlobalPosition(2), GlobalPosition(77)];
     assert_eq!(positions(&record.events_at(&some).await.unwrap()), [2, 4]);
     assert_eq!(record.event(&id("nobody")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn names_from_outside_are_kept_to_the_last_byte_and_many_rows_change_at_once() {
+    let place = Place::new();
+    let record = place.open().await;
+    // A zero byte ends a string in C, and in SQLite's own JSON functions.
+    let odd = StreamName::new("test", "a\u{0}b'\"é");
+    let even = StreamName::new("test", "a\u{0}c");
+    for (to, name) in [(&odd, "one"), (&even, "two"), (&odd, "three")] {
+        record.append(to.clone(), Expected::Any, vec![said(name)]).await.unwrap();
+    }
+    assert_eq!(positions(&record.read_stream(&odd, Position(1), 9).await.unwrap()), [1, 3]);
+
+    let budgets = (0..100).map(|n| format!("b\u{0}{n}")).collect::<Vec<_>>();
+    let set = |budget: &String| {
+        let fact = BudgetSet { budget: budget.clone(), period: Period::Day, limit: NanoUsd(7) };
+        proposed(budget, fact)
+    };
+    record.append(odd, Expected::Any, budgets.iter().map(set).collect()).await.unwrap();
+    for budget in &budgets {
+        let row = record.row("setting", &fold::setting::budget(budget)).await.unwrap();
+        assert_eq!(fold::decode::<BudgetSet>(row.as_ref()).unwrap().budget, *budget);
+    }
+    let live = record.rows_digest().await.unwrap();
+    record.rebuild().await.unwrap();
+    assert_eq!(record.rows_digest().await.unwrap(), live);
 }
 
 #[tokio::test]

@@ -201,6 +201,24 @@ async fn a_rebuild_repairs_rows_that_somebody_changed() {
 }
 
 #[tokio::test]
+async fn a_row_that_does_not_read_stops_only_the_calls_that_need_it_until_it_is_rebuilt() {
+    let place = Place::new();
+    let record = place.open().await;
+    record.append(stream("a"), Expected::Any, vec![hold("one")]).await.unwrap();
+    place.run("update row set value = '{' where projection = 'account'").await.unwrap();
+    let beside = proposed("x", delivery(json!(1)));
+    let (needs_it, beside) = tokio::join!(
+        record.append(stream("a"), Expected::Any, vec![hold("two")]),
+        record.append(stream("b"), Expected::Any, vec![beside]),
+    );
+    assert!(matches!(needs_it, Err(Error::Corrupt { .. })), "{needs_it:?}");
+    beside.unwrap();
+    record.rebuild().await.unwrap();
+    record.append(stream("a"), Expected::Any, vec![hold("two")]).await.unwrap();
+    record.verify(None).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_rebuild_over_an_event_that_does_not_read_leaves_the_rows_as_they_were() {
     let place = Place::new();
     let record = place.open().await;

@@ -93,7 +93,10 @@ async fn holds(seed: u64, steps_max: u32, stop: u64) -> Result<(), TestCaseError
     let fence = again.fence(&turn).await;
     prop_assert_eq!(run(&again.parts(), &turn, fence).await.unwrap(), ending);
     prop_assert_eq!(facts(&again.turn_events(&turn).await), facts(&told));
-    prop_assert_eq!(again.calls().len(), whole.calls().len() - passed_before(&whole, &steps_ended(&events[..stop])));
+    prop_assert_eq!(
+        again.calls().len(),
+        whole.calls().len() - passed_before(&whole, &steps_ended(&events[..stop]))
+    );
     Ok(())
 }
 

@@ -78,7 +78,9 @@ async fn a_finish_beside_other_calls_or_without_words_does_not_end_the_turn() {
 async fn the_reply_tool_is_not_on_offer_and_calling_it_does_not_reach_the_gate() {
     let office = Office::asked(|asked| match (asked.tool.as_str(), is_infer(asked)) {
         ("slack.post", _) => posted(),
-        _ if answers(asked) == 0 => model(vec![call("p", "slack.post", json!({"channel": "C9", "text": "psst"}))]),
+        _ if answers(asked) == 0 => {
+            model(vec![call("p", "slack.post", json!({"channel": "C9", "text": "psst"}))])
+        }
         _ => model(vec![finish("Answer.")]),
     })
     .await;

@@ -4,12 +4,12 @@ use crate::{Door, Opening, Pace, TurnParts, open, run};
 use attention::Wake;
 use event::{
     Actor, Audience, Author, Digest, Event, EventId, Expected, Fact, GlobalPosition, Integrity, Label,
-    MessageReceived, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated, SeatHeld,
-    SeatId, StreamName, Topic, TurnEnding, TurnId,
+    MessageReceived, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated,
+    SeatHeld, SeatId, StreamName, Topic, TurnEnding, TurnId,
 };
 use gate::{
-    Call, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec, Passed, Payload, Resource, ToolSpec,
-    Touches,
+    Call, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec, Passed, Payload, Resource,
+    ToolSpec, Touches,
 };
 use record::{Append, Fence, Record, SystemClock};
 use serde_json::{Value, json};
@@ -100,7 +100,8 @@ pub struct Office {
 impl Office {
     pub async fn empty(script: impl Fn(&Call) -> Result<Passed, GateError> + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let record = Record::open_sqlite(&folder.path().join("record.db"), Arc::new(SystemClock)).await.unwrap();
+        let record =
+            Record::open_sqlite(&folder.path().join("record.db"), Arc::new(SystemClock)).await.unwrap();
         let door = Arc::new(ScriptedDoor { script: Box::new(script), calls: Mutex::default() });
         Self { record, door, pace: Arc::default(), _folder: folder }
     }
@@ -162,7 +163,7 @@ impl Office {
     pub async fn run(&self, steps_max: u32) -> (TurnId, TurnEnding) {
         let turn = self.open(steps_max).await;
         let fence = self.fence(&turn).await;
-        let ending = run(&self.parts(), &turn, fence).await.unwrap();
+        let ending = spawnable(run(&self.parts(), &turn, fence)).await.unwrap();
         (turn, ending)
     }
 
@@ -213,6 +214,11 @@ impl Office {
     pub fn sent(&self) -> Vec<Value> {
         self.calls().iter().filter(|call| call.tool == "slack.post").map(Call::input).collect()
     }
+}
+
+/// The host runs many turns at once, so a run must be able to move between threads.
+fn spawnable<F: Future + Send>(run: F) -> F {
+    run
 }
 
 pub fn seat() -> SeatId {

@@ -3,8 +3,8 @@
 use super::kit::channel_label;
 use event::{DeniedBy, Digest, Label, ReceiptId, Timestamp};
 use gate::{
-    Call, Denial, Failure, FailureKind, InferRequest, InferResponse, Output, Part, Passed, Payload, Refusal, Role,
-    StopReason, ToolCall,
+    Call, Denial, Failure, FailureKind, InferRequest, InferResponse, Output, Part, Passed, Payload, Refusal,
+    Role, StopReason, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +23,14 @@ pub fn offered(request: &InferRequest) -> Vec<&str> {
 
 pub fn call_offers(asked: &Call, tool: &str) -> bool {
     asked.input()["tools"].as_array().unwrap().iter().any(|offer| offer["name"] == tool)
+}
+
+/// The last thing the model is told.
+pub fn newest(request: &InferRequest) -> &str {
+    match request.messages.last().unwrap().parts.last().unwrap() {
+        Part::Text(text) => text,
+        _ => "",
+    }
 }
 
 pub fn is_infer(call: &Call) -> bool {

@@ -7,8 +7,8 @@
 mod tools;
 mod way_out;
 
-use exports::chancery::tool::tools::{Definition, Guest, ToolCall};
 use chancery::types::types::Failure;
+use exports::chancery::tool::tools::{Definition, Guest, ToolCall};
 
 mod bindings {
     #![allow(missing_docs, unsafe_code, reason = "generated")]
@@ -26,13 +26,15 @@ use bindings::{chancery, exports};
 /// Takes anything, and says that it gives an object.
 const ANYTHING: &str = r#"{"type": "object"}"#;
 /// What `hostile.lie` says that it gives.
-const TRUTH: &str = r#"{"type": "object", "required": ["truth"], "properties": {"truth": {"type": "boolean"}}}"#;
+const TRUTH: &str =
+    r#"{"type": "object", "required": ["truth"], "properties": {"truth": {"type": "boolean"}}}"#;
 
 struct Hostile;
 
 impl Guest for Hostile {
     fn definitions() -> Vec<Definition> {
-        let names = ["echo", "spin", "hog", "recurse", "open", "wait", "flood", "lie", "fetch", "push"];
+        let names =
+            ["echo", "spin", "hog", "recurse", "open", "wait", "flood", "dirt", "lie", "fetch", "push"];
         let definition = |name: &str| Definition {
             name: format!("hostile.{name}"),
             description: "For tests alone.".to_owned(),

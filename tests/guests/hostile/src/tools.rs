@@ -13,6 +13,11 @@ use wasip2::http::types::Fields;
 /// How much `hostile.hog` takes at once.
 const BITE_BYTES: usize = 1024 * 1024;
 
+/// How much `hostile.dirt` takes.
+const DIRT_PAGES: usize = 16;
+/// A page of WebAssembly's memory.
+const PAGE_BYTES: usize = 64 * 1024;
+
 pub(crate) fn call(call: &ToolCall) -> Result<String, Failure> {
     let input: Value = serde_json::from_str(&call.input).unwrap_or(Value::Null);
     match call.tool.as_str() {
@@ -23,9 +28,12 @@ pub(crate) fn call(call: &ToolCall) -> Result<String, Failure> {
         "hostile.open" => Ok(open(number(&input, "count")).to_string()),
         "hostile.wait" => Ok(wait(number(&input, "ms")).to_string()),
         "hostile.flood" => Ok(flood(&input)),
+        "hostile.dirt" => Ok(dirt().to_string()),
         "hostile.lie" => lie(&input),
         "hostile.fetch" | "hostile.push" => Ok(way_out::fetch(&input).to_string()),
-        other => Err(Failure { kind: FailureKind::NotFound, message: other.to_owned(), retry_after_ms: None }),
+        other => {
+            Err(Failure { kind: FailureKind::NotFound, message: other.to_owned(), retry_after_ms: None })
+        }
     }
 }
 
@@ -90,6 +98,18 @@ fn flood(input: &Value) -> String {
     }
     let rest = "y".repeat(usize::try_from(number(input, "output_bytes")).unwrap_or(0));
     json!({"rest": rest}).to_string()
+}
+
+/// Takes new memory, counts what somebody left in it, and leaves something.
+fn dirt() -> Value {
+    let pages = core::arch::wasm32::memory_grow(0, DIRT_PAGES);
+    let start = pages.wrapping_mul(PAGE_BYTES) as *mut u8;
+    #[expect(unsafe_code, reason = "memory that was just grown belongs to nobody else")]
+    // SAFETY: `memory_grow` gave these pages to this call, and nothing else knows of them.
+    let grown = unsafe { std::slice::from_raw_parts_mut(start, DIRT_PAGES * PAGE_BYTES) };
+    let dirty = grown.iter().filter(|byte| **byte != 0).count();
+    black_box(grown).fill(0xdd);
+    json!({"dirty_bytes": dirty})
 }
 
 fn lie(input: &Value) -> Result<String, Failure> {

@@ -48,7 +48,8 @@ fn request(input: &Value) -> Result<OutgoingRequest, ErrorCode> {
     for (name, value) in input.get("headers").and_then(Value::as_object).into_iter().flatten() {
         headers.push((name.clone(), value.as_str().unwrap_or_default().as_bytes().to_vec()));
     }
-    let headers = Fields::from_list(&headers).map_err(|e| ErrorCode::InternalError(Some(format!("{e:?}"))))?;
+    let headers =
+        Fields::from_list(&headers).map_err(|e| ErrorCode::InternalError(Some(format!("{e:?}"))))?;
     let request = OutgoingRequest::new(headers);
     let method = match text(input, "method") {
         "" | "GET" => Method::Get,

@@ -1,0 +1,92 @@
+//! Why a plugin does not load: for an operator, who reads what to do next.
+
+use crate::artifact::ArtifactError;
+use crate::manifest::World;
+use event::Digest;
+use std::io;
+
+/// Why a plugin does not load. Each says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Its file cannot be read.
+    #[error("the plugin file `{path}` cannot be read: check the path and its rights")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Its file is no plugin.
+    #[error("`{path}` is not a plugin")]
+    NotAPlugin {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: ArtifactError,
+    },
+    /// It imports an interface that nobody knows.
+    #[error(
+        "the plugin `{plugin}` imports `{interface}`, which nobody here offers: a plugin of its world is offered {offered}"
+    )]
+    UnknownInterface {
+        /// The plugin.
+        plugin: String,
+        /// The interface.
+        interface: String,
+        /// What is offered.
+        offered: String,
+    },
+    /// It does not compile.
+    #[error("the plugin `{plugin}` does not compile: rebuild it without the features this engine leaves out")]
+    Compile {
+        /// The plugin.
+        plugin: String,
+        /// What the compiler says.
+        #[source]
+        source: wasmtime::Error,
+    },
+    /// It does not export its world, or imports something by another type.
+    #[error(
+        "the plugin `{plugin}` does not fit the world `{world}` its manifest names: rebuild it against this WIT"
+    )]
+    OtherWorld {
+        /// The plugin.
+        plugin: String,
+        /// The world.
+        world: World,
+        /// What does not fit.
+        #[source]
+        source: wasmtime::Error,
+    },
+    /// It did not say what it offers, or something else than its manifest.
+    #[error("the plugin `{plugin}` does not define what its manifest says: {reason}")]
+    Definitions {
+        /// The plugin.
+        plugin: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The operator's grant is for another component.
+    #[error(
+        "the plugin `{plugin}` changed since it was granted: the grant is for {granted}, the file is {found}; look at \
+         what it asks for and grant it anew"
+    )]
+    OtherDigest {
+        /// The plugin.
+        plugin: String,
+        /// What the grant is for.
+        granted: Digest,
+        /// What was found.
+        found: Digest,
+    },
+    /// Two plugins offer the same.
+    #[error("`{name}` is offered by two plugins, `{first}` and `{second}`: leave one of them out")]
+    Twice {
+        /// The plugin, tool or model.
+        name: String,
+        /// One plugin's file or name.
+        first: String,
+        /// The other's.
+        second: String,
+    },
+}

@@ -1,0 +1,211 @@
+//! What a plugin offers: it is asked once, with nothing granted, and held to its manifest.
+
+use crate::bindings::model::ModelPre;
+use crate::bindings::tool::ToolPre;
+use crate::bindings::{model, tool};
+use crate::engine::Engine;
+use crate::guest::{self, Ended};
+use crate::limits::Limits;
+use crate::load_error::LoadError;
+use crate::log::plain;
+use crate::manifest::{Manifest, NAME_BYTES_MAX, World};
+use crate::schema::Schema;
+use crate::state::{Lent, State};
+use event::Digest;
+use gate::{ModelSpec, ToolSpec};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+use wasmtime::component::Component;
+
+/// Longest description of a tool: it stands in every prompt that offers the tool.
+pub const DESCRIPTION_BYTES_MAX: usize = 8 * 1024;
+/// How long a plugin may take to say what it offers; it has nothing to wait for.
+const DEFINITIONS_MS: u64 = 10_000;
+
+/// What a call instantiates, by world.
+pub(crate) enum Ready {
+    Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>> },
+    Model { pre: ModelPre<State>, models: Vec<Arc<ModelSpec>> },
+}
+
+/// One tool and its schemas.
+pub(crate) struct ReadyTool {
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) input: Schema,
+    pub(crate) output: Schema,
+}
+
+/// Tools, each with its schemas compiled.
+pub(crate) async fn ready_tools(
+    engine: &Engine,
+    component: &Component,
+    manifest: &Manifest,
+    digest: &Digest,
+) -> Result<Ready, LoadError> {
+    let other_world =
+        |source| LoadError::OtherWorld { plugin: manifest.name.clone(), world: manifest.world, source };
+    let pre = engine.linkers.tool.instantiate_pre(component).and_then(ToolPre::new).map_err(other_world)?;
+    let asked = pre.clone();
+    let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Tool));
+    let defined = guest::run(engine, limits, lent, definitions_by(), move |store| {
+        Box::pin(async move {
+            let tool = asked.instantiate_async(&mut *store).await?;
+            tool.chancery_tool_tools().call_definitions(store).await
+        })
+    });
+    let wrong = |reason| LoadError::Definitions { plugin: manifest.name.clone(), reason };
+    let defined = defined.await.map_err(|ended| wrong(said(&ended, limits)))?;
+    same_names(manifest.tools.iter().map(|tool| &tool.name), defined.iter().map(|tool| &tool.name))
+        .map_err(wrong)?;
+    let tools = defined.into_iter().map(|definition| ready_tool(manifest, digest, definition));
+    let tools = tools.collect::<Result<_, String>>().map_err(wrong)?;
+    Ok(Ready::Tool { pre, tools })
+}
+
+type WitTool = tool::exports::chancery::tool::tools::Definition;
+
+fn ready_tool(
+    manifest: &Manifest,
+    digest: &Digest,
+    defined: WitTool,
+) -> Result<(String, Arc<ReadyTool>), String> {
+    let name = defined.name;
+    let entry = manifest
+        .tools
+        .iter()
+        .find(|tool| tool.name == name)
+        .ok_or_else(|| format!("`{name}` is not in it"))?;
+    if defined.description.len() > DESCRIPTION_BYTES_MAX {
+        return Err(format!("the description of `{name}` is longer than {DESCRIPTION_BYTES_MAX} bytes"));
+    }
+    let input =
+        Schema::parse(&defined.input_schema).map_err(|why| format!("the input schema of `{name}`: {why}"))?;
+    let output = Schema::parse(&defined.output_schema)
+        .map_err(|why| format!("the output schema of `{name}`: {why}"))?;
+    if !input.is_of_object() {
+        return Err(format!("the input schema of `{name}` is not of type `object`"));
+    }
+    let spec = ToolSpec {
+        name: name.clone(),
+        plugin: manifest.name.clone(),
+        digest: digest.clone(),
+        description: defined.description,
+        input_schema: input.value.clone(),
+        output_schema: output.value.clone(),
+        effect: entry.effect,
+        touches: entry.touches(),
+        price_key: entry.price_key.clone(),
+    };
+    Ok((name, Arc::new(ReadyTool { spec: Arc::new(spec), input, output })))
+}
+
+/// Models, in order of name.
+pub(crate) async fn ready_models(
+    engine: &Engine,
+    component: &Component,
+    manifest: &Manifest,
+    digest: &Digest,
+) -> Result<Ready, LoadError> {
+    let other_world =
+        |source| LoadError::OtherWorld { plugin: manifest.name.clone(), world: manifest.world, source };
+    let pre = engine.linkers.model.instantiate_pre(component).and_then(ModelPre::new).map_err(other_world)?;
+    let asked = pre.clone();
+    let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Model));
+    let defined = guest::run(engine, limits, lent, definitions_by(), move |store| {
+        Box::pin(async move {
+            let model = asked.instantiate_async(&mut *store).await?;
+            model.chancery_model_inference().call_definitions(store).await
+        })
+    });
+    let wrong = |reason| LoadError::Definitions { plugin: manifest.name.clone(), reason };
+    let defined = defined.await.map_err(|ended| wrong(said(&ended, limits)))?;
+    same_names(manifest.models.iter().map(|model| &model.name), defined.iter().map(|model| &model.name))
+        .map_err(wrong)?;
+    let models = defined.into_iter().map(|definition| ready_model(manifest, digest, definition));
+    let mut models = models.collect::<Result<Vec<_>, String>>().map_err(wrong)?;
+    models.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Ready::Model { pre, models })
+}
+
+type WitModel = model::exports::chancery::model::inference::Definition;
+
+fn ready_model(manifest: &Manifest, digest: &Digest, defined: WitModel) -> Result<Arc<ModelSpec>, String> {
+    let name = defined.name;
+    let entry = manifest
+        .models
+        .iter()
+        .find(|model| model.name == name)
+        .ok_or_else(|| format!("`{name}` is not in it"))?;
+    if defined.output_tokens_max == 0 || defined.output_tokens_max > defined.window_tokens {
+        return Err(format!("`{name}` writes between 1 token and its window of {}", defined.window_tokens));
+    }
+    Ok(Arc::new(ModelSpec {
+        name: format!("{}/{name}", manifest.name),
+        plugin: manifest.name.clone(),
+        digest: digest.clone(),
+        window_tokens: defined.window_tokens,
+        output_tokens_max: defined.output_tokens_max,
+        price_key: entry.price_key.clone(),
+    }))
+}
+
+/// Whether exactly what the manifest names is defined, each once.
+fn same_names<'n>(
+    manifest: impl Iterator<Item = &'n String>,
+    defined: impl Iterator<Item = &'n String>,
+) -> Result<(), String> {
+    let wanted: BTreeSet<&String> = manifest.collect();
+    let mut found = BTreeSet::new();
+    for name in defined {
+        if !wanted.contains(name) {
+            return Err(format!(
+                "it defines `{}`, which the manifest does not name",
+                plain(name, NAME_BYTES_MAX)
+            ));
+        }
+        if !found.insert(name) {
+            return Err(format!("it defines `{name}` twice"));
+        }
+    }
+    match wanted.difference(&found).next() {
+        None => Ok(()),
+        Some(name) => Err(format!("the manifest names `{name}`, which it does not define")),
+    }
+}
+
+fn definitions_by() -> Instant {
+    Instant::now() + Duration::from_millis(DEFINITIONS_MS)
+}
+
+fn said(ended: &Ended, limits: &Limits) -> String {
+    let limits = Limits { wall_ms: DEFINITIONS_MS, ..*limits };
+    ended.failure("definitions", &limits).message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_names;
+
+    fn compared(manifest: &[&str], defined: &[&str]) -> Result<(), String> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        same_names(owned(manifest).iter(), owned(defined).iter())
+    }
+
+    #[test]
+    fn a_plugin_defines_what_its_manifest_names_no_more_and_no_less() {
+        assert_eq!(compared(&["a.b", "a.c"], &["a.c", "a.b"]), Ok(()));
+        assert!(
+            compared(&["a.b"], &["a.b", "a.c"])
+                .unwrap_err()
+                .contains("`a.c`, which the manifest does not name")
+        );
+        assert!(
+            compared(&["a.b", "a.c"], &["a.b"])
+                .unwrap_err()
+                .contains("names `a.c`, which it does not define")
+        );
+        assert!(compared(&["a.b"], &["a.b", "a.b"]).unwrap_err().contains("twice"));
+    }
+}

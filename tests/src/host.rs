@@ -1,0 +1,70 @@
+//! The real program in a process of its own, for what only a real process can show: how it starts, what it
+//! says when it does not, and what is left when it is killed.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// Where `chancery` is: beside the tests, or where `CHANCERY_BIN` says.
+pub fn binary() -> PathBuf {
+    let beside = || {
+        let tests = std::env::current_exe().unwrap();
+        tests.parent().and_then(Path::parent).unwrap().join("chancery")
+    };
+    let path = std::env::var_os("CHANCERY_BIN").map_or_else(beside, PathBuf::from);
+    assert!(path.is_file(), "`{}` is not there: run `cargo build -p app` first", path.display());
+    path
+}
+
+/// Runs `chancery` with these arguments until it ends.
+pub fn run(config: &Path, arguments: &[&str]) -> Output {
+    Command::new(binary()).arg("--config").arg(config).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A running `chancery serve`.
+pub struct Host {
+    child: Child,
+    /// Where it listens.
+    pub url: String,
+}
+
+impl Host {
+    /// Starts it and waits until it listens.
+    pub async fn serve(config: &Path) -> Self {
+        let config = config.to_path_buf();
+        // On a thread of its own: what the host asks while it starts is answered by servers of the test.
+        tokio::task::spawn_blocking(move || Self::started(&config)).await.unwrap()
+    }
+
+    fn started(config: &Path) -> Self {
+        let mut child = Command::new(binary())
+            .arg("--config")
+            .arg(config)
+            .arg("serve")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let url = out
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
+            .expect("chancery ended before it listened");
+        Self { child, url }
+    }
+
+    /// SIGKILL: no goodbye.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

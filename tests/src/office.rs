@@ -1,0 +1,272 @@
+//! A whole office in this process, on a record in a folder of its own.
+
+use crate::site::Site;
+use crate::slack::{self, Slack};
+use app::{Config, Ports};
+use event::{Event, Fact, GlobalPosition};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+/// How long a test waits for the record to say something: far longer than a busy machine needs.
+const WAIT: Duration = Duration::from_secs(60);
+/// The page every site has.
+pub const PAGE: &str = "<html><head><title>Tide table</title></head><body><p>The tide turns at six. Then it falls.</p></body></html>";
+
+/// What an office is made of; each part can be changed before it is built.
+pub struct Kit {
+    folder: Arc<TempDir>,
+    /// The model's script.
+    pub script: String,
+    /// The budget of a day, in dollars.
+    pub day: String,
+    /// The most steps of a turn.
+    pub steps_max: u32,
+    /// Lines put at the end of the configuration.
+    pub more: String,
+    /// The model of the front desk.
+    pub model: String,
+    /// The price list, as TOML.
+    pub prices: String,
+    /// Where policies are read from.
+    pub policies: PathBuf,
+    /// The other side of Slack.
+    pub slack: Slack,
+    /// The site that the plugin `web` may read.
+    pub site: Site,
+}
+
+/// The repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// Where guests are.
+pub fn guests() -> PathBuf {
+    let folder = std::env::var_os("CHANCERY_GUESTS").map(PathBuf::from).unwrap_or_else(|| {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/chancery/target");
+        target.unwrap_or_else(home).join("guests")
+    });
+    assert!(folder.join("web.wasm").is_file(), "no guests in `{}`: run `cargo xtask guests` first", folder.display());
+    folder
+}
+
+impl Kit {
+    /// The parts of an office as the demo has them.
+    pub async fn new() -> Self {
+        Self {
+            folder: Arc::new(tempfile::tempdir().unwrap()),
+            script: std::fs::read_to_string(repository().join("demo/story.toml")).unwrap(),
+            day: "5.00".to_owned(),
+            steps_max: 60,
+            more: String::new(),
+            model: "scripted/story".to_owned(),
+            prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
+            policies: repository().join("policies"),
+            slack: Slack::serve().await,
+            site: Site::serve(&[("", PAGE)]).await,
+        }
+    }
+
+    /// The folder of this office.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes the configuration and says where.
+    pub fn write(&self) -> PathBuf {
+        let folder = self.folder.path();
+        std::fs::write(folder.join("script.toml"), &self.script).unwrap();
+        std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
+        std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
+        std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        let path = folder.join("chancery.toml");
+        std::fs::write(&path, self.text()).unwrap();
+        path
+    }
+
+    fn text(&self) -> String {
+        let (site, slack, model) = (&self.site.origin, &self.slack.origin, &self.model);
+        let policies = self.policies.display();
+        let mut text = format!(
+            r#"policies = "{policies}"
+prices = "prices.toml"
+cache = "{cache}"
+[office]
+name = "Test"
+model = "{model}"
+steps_max = {steps}
+[record]
+sqlite = "office.sqlite"
+[listen]
+address = "127.0.0.1:0"
+[slack]
+signing_secrets = [{{ file = "signing-secret" }}]
+[credentials]
+"slack.bot-token" = {{ file = "bot-token" }}
+[egress]
+loopback = ["{site}", "{slack}"]
+[purse]
+day = "{day}"
+month = "50.00"
+[[seat]]
+name = "seat_front-desk"
+role = "assistant"
+holder = "agent_chancery"
+grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "{model}"]
+[[seat]]
+name = "seat_system"
+role = "system"
+holder = "system_host"
+grants = ["slack.identity"]
+"#,
+            cache = guests().with_file_name("test-code").display(),
+            steps = self.steps_max,
+            day = self.day,
+        );
+        self.plugin(&mut text, "terminal", "");
+        self.plugin(&mut text, "scripted", "settings_from = { script = \"script.toml\" }\n");
+        let route = format!("[[plugin.route]]\nmethods = [\"GET\"]\norigin = \"{site}\"\n");
+        self.plugin(&mut text, "web", &route);
+        let route = format!(
+            "settings = {{ api = \"{slack}/api/\" }}\n[[plugin.route]]\nmethods = [\"GET\", \"POST\"]\norigin = \"{slack}\"\npath_prefix = \"/api/\"\ncredential = \"slack.bot-token\"\n"
+        );
+        self.plugin(&mut text, "slack", &route);
+        text.push_str(&self.more);
+        text
+    }
+
+    fn plugin(&self, text: &mut String, name: &str, rest: &str) {
+        let file = guests().join(format!("{name}.wasm"));
+        write!(text, "[[plugin]]\nname = \"{name}\"\nfile = \"{}\"\n{rest}", file.display()).unwrap();
+    }
+
+    /// Builds the office and runs it.
+    pub async fn open(&self) -> Office {
+        let path = self.write();
+        let config = Config::read(&path, []).unwrap();
+        let built = Arc::new(app::Office::build(config, Ports::system()).await.unwrap());
+        app::serve::start(&built).await.unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let front = front::Front {
+            record: built.record.clone(),
+            host: event::PrincipalId::host(),
+            keys: app::wire::signing_keys(&built.config).unwrap(),
+            clock: built.clock.clone(),
+        };
+        let (stopping, stop) = watch::channel(false);
+        let mut stopped = stop.clone();
+        let until = async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        };
+        let listening = tokio::spawn(front::listen(listener, front::router(front), until));
+        let running = tokio::spawn(app::serve::run(built.clone(), stop));
+        Office { built, url, stopping, listening, running, _folder: self.folder.clone() }
+    }
+}
+
+/// A running office.
+pub struct Office {
+    /// Its parts.
+    pub built: Arc<app::Office>,
+    /// Where it listens.
+    pub url: String,
+    stopping: watch::Sender<bool>,
+    listening: tokio::task::JoinHandle<std::io::Result<()>>,
+    running: tokio::task::JoinHandle<anyhow::Result<()>>,
+    _folder: Arc<TempDir>,
+}
+
+impl Office {
+    /// Sends one signed delivery; the HTTP status.
+    pub async fn deliver(&self, payload: &Value) -> u16 {
+        deliver(&self.url, payload).await
+    }
+
+    /// Everything on the record.
+    pub async fn events(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let after = GlobalPosition(events.len() as u64);
+            let page = self.built.record.read_all(after, 500).await.unwrap();
+            if page.is_empty() {
+                return events;
+            }
+            events.extend(page);
+        }
+    }
+
+    /// Waits until the record satisfies `enough`, and returns it.
+    pub async fn until(&self, what: &str, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+        let began = std::time::Instant::now();
+        loop {
+            let events = self.events().await;
+            if enough(&events) {
+                return events;
+            }
+            assert!(
+                began.elapsed() < WAIT,
+                "the record never said: {what}\n{}",
+                events.iter().map(app::show::line).collect::<Vec<_>>().join("\n")
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until `count` turns have ended.
+    pub async fn until_turns_ended(&self, count: usize) -> Vec<Event> {
+        let ended = |event: &&Event| matches!(event.fact, Fact::TurnEnded(_));
+        self.until(&format!("{count} turns ended"), |events| events.iter().filter(ended).count() >= count).await
+    }
+
+    /// Waits until every delivery has its class.
+    pub async fn until_classified(&self) -> Vec<Event> {
+        let of = |events: &[Event], kind: &str| events.iter().filter(|event| event.fact.kind() == kind).count();
+        self.until("every delivery is classified", |events| {
+            of(events, "delivery.received") == of(events, "delivery.classified")
+        })
+        .await
+    }
+
+    /// Stops it as an operator does, and waits.
+    pub async fn stop(self) {
+        self.stopping.send_replace(true);
+        self.running.await.unwrap().unwrap();
+        self.listening.await.unwrap().unwrap();
+    }
+}
+
+/// Sends one signed delivery to `url`; the HTTP status.
+pub async fn deliver(url: &str, payload: &Value) -> u16 {
+    let body = payload.to_string();
+    let now = record::Clock::now(&record::SystemClock).0 / 1_000;
+    let headers = slack::signed(slack::SECRET, now, &body);
+    post(url, &headers, body).await.unwrap_or(0)
+}
+
+/// Posts to the events address of `url`; the HTTP status, or nothing when nobody answered.
+pub async fn post(url: &str, headers: &[(&str, String)], body: String) -> Option<u16> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let authority = url.strip_prefix("http://").unwrap();
+    let mut stream = tokio::net::TcpStream::connect(authority).await.ok()?;
+    let mut head = format!(
+        "POST /slack/events HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        write!(head, "{name}: {value}\r\n").unwrap();
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes()).await.ok()?;
+    // A server that refuses a body early may reset the connection; its answer still counts.
+    let _ = stream.write_all(body.as_bytes()).await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse().ok()
+}
