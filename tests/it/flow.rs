@@ -129,7 +129,7 @@ async fn every_event_is_labelled_by_what_it_came_from() {
                 assert_eq!(integrity, event::Integrity::Untrusted);
             }
             // Whatever the model wrote after the page is as untrusted as the page, for the channel alone.
-            Fact::StepEnded(step) if step.step >= 3 => {
+            Fact::StepEnded(step) if step.step >= 3 && step.output.get("parts").is_some() => {
                 assert!(within(event), "{event:?}");
                 assert_eq!(integrity, event::Integrity::Untrusted, "{event:?}");
             }

@@ -141,6 +141,7 @@ fn the_glossary_lists_every_event_kind_and_no_other() {
 fn the_host_names_no_vendor_of_models() {
     for path in host_sources() {
         let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
         for vendor in ["anthropic", "openai", "gemini", "mistral"] {
             assert!(!text.contains(vendor), "{} names `{vendor}`", path.display());
         }

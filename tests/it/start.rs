@@ -6,6 +6,24 @@ use tests::office::guests;
 use tests::slack::{SECRET, message, signed};
 use tests::{Host, Kit};
 
+fn leb128(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let byte = u8::try_from(value & 0x7f).unwrap();
+        value >>= 7;
+        if value == 0 {
+            bytes.push(byte);
+            return bytes;
+        }
+        bytes.push(byte | 0x80);
+    }
+}
+
+fn custom_section(name: &str, content: &[u8]) -> Vec<u8> {
+    let body = [leb128(name.len()), name.as_bytes().to_vec(), content.to_vec()].concat();
+    [vec![0], leb128(body.len()), body].concat()
+}
+
 fn refused(config: &Path, wanted: &[&str]) {
     let output = run(config, &["serve"]);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -62,7 +80,12 @@ async fn an_office_without_a_purse_does_not_start() {
 #[tokio::test]
 async fn a_guest_that_imports_what_nobody_knows_does_not_instantiate() {
     let mut kit = Kit::new().await;
-    let file = guests().join("stranger.wasm");
+    // The guest comes without a manifest; a custom section is an id, its length, and a name before its bytes.
+    let manifest = "name = \"stranger\"\nversion = \"0.1.0\"\nworld = \"chancery:tool@0.1.0\"\ndescription = \"x\"\n\n[[tool]]\nname = \"stranger.knock\"\neffect = \"read\"\n";
+    let mut component = std::fs::read(guests().join("stranger.wasm")).unwrap();
+    component.extend(custom_section("chancery:manifest", manifest.as_bytes()));
+    let file = kit.folder().join("stranger.wasm");
+    std::fs::write(&file, component).unwrap();
     kit.more = format!("[[plugin]]\nname = \"stranger\"\nfile = \"{}\"\n", file.display());
     refused(&kit.write(), &["stranger", "imports", "nobody"]);
 }

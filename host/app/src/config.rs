@@ -94,13 +94,18 @@ pub struct RecordConfig {
 #[serde(deny_unknown_fields)]
 pub struct ListenConfig {
     /// Address and port; port 0 takes a free one.
+    #[serde(default = "local_address")]
     pub address: SocketAddr,
 }
 
 impl Default for ListenConfig {
     fn default() -> Self {
-        Self { address: SocketAddr::from(([127, 0, 0, 1], 4900)) }
+        Self { address: local_address() }
     }
+}
+
+fn local_address() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 4900))
 }
 
 /// The Slack workspace.

@@ -170,6 +170,7 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         record: office.record.clone(),
         catalogue: office.gate.catalogue().clone(),
         pace: Arc::new(RealPace),
+        answer_tools: &[converse::TOOL_SLACK, converse::TOOL_TERMINAL],
         readable: converse::readable,
         deltas: None,
         door: office.gate.clone(),
@@ -301,7 +302,5 @@ async fn run_leased(
     if let Err(error) = office.record.release(lease).await {
         tracing::debug!(%turn, %error, "the lease of a turn ends by itself");
     }
-    let ending = ran?;
-    tracing::info!(%turn, ?ending, "turn ended");
-    Ok(())
+    ran.map(|_| ())
 }

@@ -81,7 +81,8 @@ fn conversation(fact: &Fact) -> Option<String> {
         }
         Fact::DeliveryClassified(b) => format!("{:?}: {}", b.class, b.reason).to_lowercase(),
         Fact::MessageReceived(b) => {
-            format!("{} in {}: \"{}\"", short(&b.author.external), short(&b.place.channel), short(&b.text))
+            let author = b.author.principal.as_ref().map_or(b.author.external.as_str(), event::PrincipalId::as_str);
+            format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(&b.text))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
         _ => return None,

@@ -80,6 +80,7 @@ impl Office {
     async fn end(&self, turn: &TurnId) {
         let fact = TurnEnded {
             turn: turn.clone(),
+            topic: self.turn(turn).await.topic,
             ending: TurnEnding::Answered,
             summary: String::new(),
             sources: Vec::new(),

@@ -1,7 +1,7 @@
 //! Messages: one row for each thing said, however often it was delivered; one for each topic.
 
 use crate::projection::{Projection, Row, decode};
-use event::{Class, Event, EventId, Fact, GlobalPosition, Place, Topic};
+use event::{Event, EventId, Fact, GlobalPosition, Place, Topic, TurnEnding};
 use serde::{Deserialize, Serialize};
 
 /// The newest messages a topic's row keeps: enough for a context, few enough for a row.
@@ -54,16 +54,19 @@ impl Projection for Messages {
 pub struct TopicRow {
     /// Where it began.
     pub place: Place,
-    /// Where its newest messages stand in the record, oldest first, at most [`TOPIC_MESSAGES_MAX`].
+    /// Where its newest messages, and the `turn.ended` of each answer, stand in the record: oldest first, at most
+    /// [`TOPIC_MESSAGES_MAX`].
     pub messages: Vec<GlobalPosition>,
 }
 
 /// The rows under a [`Topic`]. Holds [`TopicRow`]s.
 pub struct Topics;
 
-fn topic_of(event: &Event) -> Option<(Topic, &Place)> {
+/// The topic that gets a message of somebody, with its place, or an answer of the office.
+fn topic_of(event: &Event) -> Option<(Topic, Option<&Place>)> {
     match &event.fact {
-        Fact::MessageReceived(body) => body.place.topic().map(|topic| (topic, &body.place)),
+        Fact::MessageReceived(body) => body.place.topic().map(|topic| (topic, Some(&body.place))),
+        Fact::TurnEnded(body) if body.ending == TurnEnding::Answered => Some((body.topic.clone(), None)),
         _ => None,
     }
 }
@@ -79,17 +82,12 @@ impl Projection for Topics {
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
         let (_, place) = topic_of(event)?;
-        let mut topic: TopicRow =
-            decode(row.as_ref()).unwrap_or_else(|| TopicRow { place: place.clone(), messages: Vec::new() });
+        let began = || place.map(|place| TopicRow { place: place.clone(), messages: Vec::new() });
+        // An answer about what nobody said has no place to stand in.
+        let mut topic: TopicRow = decode(row.as_ref()).or_else(began)?;
         topic.messages.push(event.global_position);
         let surplus = topic.messages.len().saturating_sub(TOPIC_MESSAGES_MAX);
         topic.messages.drain(..surplus);
         Some(Row::of(&topic, None))
     }
-}
-
-/// Whether a message of this class may enter the context of a turn.
-#[must_use]
-pub fn is_context(class: Class) -> bool {
-    !matches!(class, Class::Ignored)
 }

@@ -31,6 +31,9 @@ pub struct TurnParts<D: ?Sized> {
     pub catalogue: Arc<dyn Catalogue>,
     /// How a turn waits.
     pub pace: Arc<dyn Pace>,
+    /// The tools that answers go out by, wherever a turn replies to. They are never on offer: a model that could
+    /// call them would speak where nobody asked.
+    pub answer_tools: &'static [&'static str],
     /// Turns a source's own notation into plain text for a model.
     pub readable: fn(&str) -> String,
     /// Where text goes as a model writes it; nobody sees it otherwise.
@@ -116,7 +119,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         label: Label,
     ) -> Result<(), Error> {
         let tools =
-            on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.opened.reply_to.as_ref(), offer);
+            on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
         let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let output_tokens_max =
             self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);
@@ -230,7 +233,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
     async fn end(&self, stream: &mut TurnStream, end: End, label: Label) -> Result<TurnEnding, Error> {
         let End { ending, summary, sources } = end;
         tracing::info!(turn = %stream.turn, ?ending, "turn ended");
-        let fact = TurnEnded { turn: stream.turn.clone(), ending, summary, sources };
+        let (turn, topic) = (stream.turn.clone(), self.opened.topic.clone());
+        let fact = TurnEnded { turn, topic, ending, summary, sources };
         stream.append(&self.scene.actor, &[], label, fact.into()).await?;
         Ok(ending)
     }

@@ -1,18 +1,22 @@
 //! What a turn finds when it begins or is taken up again: its seat, the seat's holder, and what was said.
 
 use crate::error::Error;
+use crate::open::turn_stream;
 use crate::talk::Talk;
-use event::{Actor, Event, GlobalPosition, SeatCreated, SeatHeld, TurnOpened};
+use event::{Actor, Event, Fact, GlobalPosition, Position, SeatCreated, SeatHeld, StepKind, TurnOpened};
 use fold::message::{TopicRow, Topics};
 use fold::setting::{self, Settings};
 use fold::turn::TurnState;
 use fold::{Projection, decode};
 use record::Record;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the input of the first step says which messages the turn looks at.
 pub(crate) const MESSAGES: &str = "messages";
+
+/// Events of an earlier turn that are read for its answer: the longest turn has far fewer.
+const TURN_EVENTS_MAX: usize = 2_000;
 
 /// What a turn finds.
 pub(crate) struct Scene {
@@ -46,10 +50,25 @@ impl Scene {
         };
         let mut said: Vec<Event> = record.events_at(&positions).await?;
         said.sort_by_key(|event| event.global_position);
-        let talk = Talk::of(&said, |event| event.id == opened.woken_by, readable);
+        let answers = answers(record, &said).await?;
+        let talk = Talk::of(&said, &answers, |event| event.id == opened.woken_by, readable);
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
         Ok(Self { seat, actor, positions, talk })
     }
+}
+
+/// What each ended turn among `said` answered, by where its `turn.ended` stands: the text of its send.
+async fn answers(record: &Record, said: &[Event]) -> Result<BTreeMap<GlobalPosition, String>, Error> {
+    let mut answers = BTreeMap::new();
+    for event in said {
+        let Fact::TurnEnded(ended) = &event.fact else { continue };
+        let events = record.read_stream(&turn_stream(&ended.turn), Position(1), TURN_EVENTS_MAX).await?;
+        let state = TurnState::fold(&events);
+        let send = state.steps.values().rev().find(|step| step.started.kind == StepKind::Send);
+        let text = send.and_then(|step| step.started.input.get("text")).and_then(Value::as_str);
+        answers.extend(text.map(|text| (event.global_position, text.to_owned())));
+    }
+    Ok(answers)
 }
 
 /// The messages the turn looks at, once its first step has begun.

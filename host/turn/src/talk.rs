@@ -1,12 +1,13 @@
-//! What people said about the topic, as a model is shown it.
+//! What people said about the topic, and what the office answered, as a model is shown it.
 //!
 //! Which messages these are is fixed when the turn's first step begins and stands in the record, so that a
 //! turn taken up again is shown the same. Every line of theirs starts with `> `, so nobody can write a line
 //! that looks like the host's.
 
 use crate::shown::cut_text;
-use event::{Event, Fact, Label, MessageReceived};
+use event::{Event, Fact, GlobalPosition, Label, MessageReceived};
 use gate::{Message, Part, Role};
+use std::collections::BTreeMap;
 
 /// What ends a line for some reader: Unicode's mandatory breaks (UAX 14, classes BK, CR, LF and NL).
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
@@ -26,25 +27,37 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// Renders `events`, oldest first. `is_asking` says which of them woke the turn; `readable` turns a
-    /// source's notation into plain text.
-    pub fn of(events: &[Event], is_asking: impl Fn(&Event) -> bool, readable: fn(&str) -> String) -> Self {
+    /// Renders `events`, oldest first. `answers` holds the text of the office's own answers by where their
+    /// `turn.ended` stands; `is_asking` says which event woke the turn; `readable` turns a source's notation
+    /// into plain text.
+    pub fn of(
+        events: &[Event],
+        answers: &BTreeMap<GlobalPosition, String>,
+        is_asking: impl Fn(&Event) -> bool,
+        readable: fn(&str) -> String,
+    ) -> Self {
         let mut left = TALK_CHARS_MAX;
-        let mut kept: Vec<(String, Label)> = Vec::new();
+        let mut kept: Vec<(Message, Label)> = Vec::new();
         for event in events.iter().rev() {
-            let Fact::MessageReceived(body) = &event.fact else { continue };
             let asks = is_asking(event);
-            if body.author.bot || (left == 0 && !asks) {
+            let (role, text) = match &event.fact {
+                Fact::MessageReceived(body) if body.author.bot => continue,
+                Fact::MessageReceived(body) => (Role::User, said(body, asks, readable)),
+                Fact::TurnEnded(_) => match answers.get(&event.global_position) {
+                    Some(text) => (Role::Assistant, cut_text(text, &mut MESSAGE_CHARS_MAX.clone())),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            if left == 0 && !asks {
                 continue;
             }
-            let text = said(body, asks, readable);
             left = left.saturating_sub(text.chars().count());
-            kept.push((text, event.label.clone()));
+            kept.push((Message { role, parts: vec![Part::Text(text)] }, event.label.clone()));
         }
         kept.reverse();
-        let (texts, labels): (Vec<String>, Vec<Label>) = kept.into_iter().unzip();
-        let message = |text| Message { role: Role::User, parts: vec![Part::Text(text)] };
-        Self { messages: texts.into_iter().map(message).collect(), labels }
+        let (messages, labels) = kept.into_iter().unzip();
+        Self { messages, labels }
     }
 }
 

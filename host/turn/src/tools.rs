@@ -1,8 +1,8 @@
-//! The tools a turn may see: what its seat was granted, without the one its answer goes out by, and `finish`.
+//! The tools a turn may see: what its seat was granted, without those that answers go out by, and `finish`.
 
 use crate::finish::{FINISH, offer};
 use crate::next::Offer;
-use event::{ReplyTo, SeatCreated};
+use event::SeatCreated;
 use fold::seat::holds_grant;
 use gate::{Catalogue, ToolOffer};
 
@@ -11,7 +11,7 @@ use gate::{Catalogue, ToolOffer};
 pub(crate) fn on_offer(
     catalogue: &dyn Catalogue,
     seat: &SeatCreated,
-    reply_to: Option<&ReplyTo>,
+    answer_tools: &[&str],
     which: Offer,
 ) -> Vec<ToolOffer> {
     let mut offers: Vec<ToolOffer> = match which {
@@ -20,7 +20,7 @@ pub(crate) fn on_offer(
             .tools()
             .iter()
             .filter(|tool| holds_grant(seat, &tool.name) && tool.name != FINISH)
-            .filter(|tool| reply_to.is_none_or(|reply_to| tool.name != reply_to.tool))
+            .filter(|tool| !answer_tools.contains(&tool.name.as_str()))
             .map(|tool| ToolOffer {
                 name: tool.name.clone(),
                 description: tool.description.clone(),

@@ -57,6 +57,8 @@ pub enum TurnEnding {
 pub struct TurnEnded {
     /// The turn.
     pub turn: TurnId,
+    /// What it was about.
+    pub topic: Topic,
     /// How.
     pub ending: TurnEnding,
     /// What it comes to, for people.

@@ -153,6 +153,7 @@ impl Office {
             record: self.record.clone(),
             catalogue: Arc::new(Shelf),
             pace: self.pace.clone(),
+            answer_tools: &["slack.post", "terminal.say"],
             readable: str::to_owned,
             deltas: None,
             door: self.door.clone(),
