@@ -28,12 +28,16 @@ async fn until_turns_ended(folder: &Path, turns: usize) -> Vec<Event> {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("the turn never ended:\n{}", record(folder).await.iter().map(app::show::line).collect::<Vec<_>>().join("\n"));
+    panic!(
+        "the turn never ended:\n{}",
+        record(folder).await.iter().map(app::show::line).collect::<Vec<_>>().join("\n")
+    );
 }
 
 #[tokio::test]
 async fn killed_after_the_200_and_before_the_turn_it_answers_once_after_the_restart() {
-    let kit = Kit::new().await;
+    let mut kit = Kit::new().await;
+    kit.lease_ms = 4_000;
     let config = kit.write();
     for n in 1..=TRIES_MAX {
         let host = Host::serve(&config).await;
@@ -64,7 +68,8 @@ async fn killed_after_the_200_and_before_the_turn_it_answers_once_after_the_rest
 
 #[tokio::test]
 async fn killed_while_slack_takes_the_message_it_never_sends_twice() {
-    let kit = Kit::new().await;
+    let mut kit = Kit::new().await;
+    kit.lease_ms = 4_000;
     kit.slack.set_mood(Mood::Slow);
     let config = kit.write();
     let host = Host::serve(&config).await;
@@ -84,7 +89,7 @@ async fn killed_while_slack_takes_the_message_it_never_sends_twice() {
     assert_eq!((count(&intended, "effect.intended"), count(&intended, "effect.sent")), (1, 0));
     let office = Host::serve(&config).await;
     // The dead process held the lease; its turn is taken up when that has ended.
-    let events = until_turns_ended_within(kit.folder(), Duration::from_secs(100)).await;
+    let events = until_turns_ended_within(kit.folder(), Duration::from_secs(60)).await;
     assert_eq!(count(&events, "effect.left-unknown"), 1);
     assert_eq!(count(&events, "effect.sent"), 0);
     let sent = kit.slack.posts().len();

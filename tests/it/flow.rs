@@ -16,7 +16,10 @@ async fn a_mention_is_answered_in_its_thread_from_what_was_read() {
     let office = kit.open().await;
     let text = ask(&kit.site.origin);
     assert_eq!(office.deliver(&message("Ev1", "C01GEN", "U01ALICE", "1700000000.000100", &text)).await, 200);
-    assert_eq!(office.deliver(&app_mention("Ev2", "C01GEN", "U01ALICE", "1700000000.000100", &text)).await, 200);
+    assert_eq!(
+        office.deliver(&app_mention("Ev2", "C01GEN", "U01ALICE", "1700000000.000100", &text)).await,
+        200
+    );
     office.until_turns_ended(1).await;
     let events = story::after_settings(office.until_classified().await);
 
@@ -25,7 +28,10 @@ async fn a_mention_is_answered_in_its_thread_from_what_was_read() {
     // What arrived outside is what the record says.
     let posts = kit.slack.posts();
     assert_eq!(posts.len(), 1);
-    assert_eq!((&posts[0]["channel"], &posts[0]["thread_ts"]), (&json!("C01GEN"), &json!("1700000000.000100")));
+    assert_eq!(
+        (&posts[0]["channel"], &posts[0]["thread_ts"]),
+        (&json!("C01GEN"), &json!("1700000000.000100"))
+    );
     let said = posts[0]["text"].as_str().unwrap();
     assert!(said.contains("The tide turns at six.") && said.contains("intranet.example.com"), "{said}");
     let asked = kit.site.asked();
@@ -39,7 +45,9 @@ async fn a_mention_is_answered_in_its_thread_from_what_was_read() {
     let receipt = events
         .iter()
         .find_map(|event| match &event.fact {
-            Fact::ReceiptRecorded(receipt) if receipt.address.starts_with(&kit.site.origin) => Some(receipt.clone()),
+            Fact::ReceiptRecorded(receipt) if receipt.address.starts_with(&kit.site.origin) => {
+                Some(receipt.clone())
+            }
             _ => None,
         })
         .unwrap();
@@ -77,7 +85,10 @@ fn stable(events: Vec<event::Event>) -> Vec<event::Event> {
 async fn a_remark_to_nobody_gets_nothing() {
     let kit = Kit::new().await;
     let office = kit.open().await;
-    assert_eq!(office.deliver(&message("Ev1", "C02RAND", "U01BOB", "1700000000.000200", "lunch anyone?")).await, 200);
+    assert_eq!(
+        office.deliver(&message("Ev1", "C02RAND", "U01BOB", "1700000000.000200", "lunch anyone?")).await,
+        200
+    );
     let events = office.until_classified().await;
     let class = events.iter().find_map(|event| match &event.fact {
         Fact::DeliveryClassified(body) => Some((body.class, body.asks.clone())),
@@ -100,7 +111,10 @@ async fn the_model_is_told_why_it_was_denied() {
         _ => None,
     });
     let reason = denied.unwrap()["reason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("`https://intranet.example.com`") && reason.contains(&kit.site.origin), "{reason}");
+    assert!(
+        reason.contains("`https://intranet.example.com`") && reason.contains(&kit.site.origin),
+        "{reason}"
+    );
     // The next answer of the model quotes it: it was told.
     let last = events.iter().rev().find_map(|event| match &event.fact {
         Fact::StepEnded(step) if step.output.get("parts").is_some() => Some(step.output.to_string()),

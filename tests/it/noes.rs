@@ -41,7 +41,11 @@ async fn a_model_without_a_price_is_not_bought() {
     kit.prices = "[price.\"another/model\"]\ninput_per_mtok = \"1\"\noutput_per_mtok = \"1\"\n".to_owned();
     let (office, events) = greeted(&kit).await;
     assert_eq!(ending(&events).0, TurnEnding::Refused);
-    assert!(events.iter().any(|event| matches!(&event.fact, Fact::CallRefused(no) if no.subject == "price/scripted/story")));
+    assert!(
+        events.iter().any(
+            |event| matches!(&event.fact, Fact::CallRefused(no) if no.subject == "price/scripted/story")
+        )
+    );
     office.stop().await;
 }
 
@@ -61,11 +65,15 @@ async fn every_hold_is_settled_for_what_was_used_and_no_more_than_was_held() {
         }
     }
     assert_eq!((held, count(&events, "hold.settled")), (1, 1));
-    let budget = event::BudgetSet { budget: "organisation-day".into(), period: event::Period::Day, limit: NanoUsd(0) };
+    let budget =
+        event::BudgetSet { budget: "organisation-day".into(), period: event::Period::Day, limit: NanoUsd(0) };
     let key = fold::purse::account_at(&budget, office.built.now()).key();
     let account = office.built.record.row("account", &key).await.unwrap();
     let account: fold::purse::AccountRow = fold::decode(account.as_ref()).unwrap();
-    assert_eq!((account.settled, account.held, account.unknown), (NanoUsd(charged), NanoUsd::ZERO, NanoUsd::ZERO));
+    assert_eq!(
+        (account.settled, account.held, account.unknown),
+        (NanoUsd(charged), NanoUsd::ZERO, NanoUsd::ZERO)
+    );
     office.stop().await;
 }
 

@@ -21,8 +21,15 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 /// Edges that the picture in `docs/architecture.md` does not have, though the order would allow them.
-const FORBIDDEN_EDGES: &[(&str, &str)] =
-    &[("turn", "component"), ("turn", "egress"), ("gate", "egress"), ("gate", "vault"), ("front", "turn"), ("front", "egress"), ("converse", "turn")];
+const FORBIDDEN_EDGES: &[(&str, &str)] = &[
+    ("turn", "component"),
+    ("turn", "egress"),
+    ("gate", "egress"),
+    ("gate", "vault"),
+    ("front", "turn"),
+    ("front", "egress"),
+    ("converse", "turn"),
+];
 
 /// Lines a file may have, its own tests included.
 const FILE_LINES_MAX: usize = 500;
@@ -40,7 +47,11 @@ fn members() -> Vec<String> {
 
 fn dependencies(name: &str) -> BTreeSet<String> {
     let manifest = manifest(&repository().join("host").join(name).join("Cargo.toml"));
-    manifest.get("dependencies").and_then(toml::Value::as_table).map(|table| table.keys().cloned().collect()).unwrap_or_default()
+    manifest
+        .get("dependencies")
+        .and_then(toml::Value::as_table)
+        .map(|table| table.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -101,7 +112,9 @@ fn no_socket_leaves_the_host_but_through_egress() {
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for outward in ["TcpStream::connect", "UdpSocket", "UnixStream::connect", "hyper::client", "lookup_host"] {
+        for outward in
+            ["TcpStream::connect", "UdpSocket", "UnixStream::connect", "hyper::client", "lookup_host"]
+        {
             let is_tests = path.file_name().is_some_and(|name| name == "tests.rs");
             assert!(is_tests || !code.contains(outward), "{} uses `{outward}`", inside.display());
         }
@@ -131,8 +144,12 @@ fn every_file_says_what_it_is_and_stays_readable() {
 fn the_glossary_lists_every_event_kind_and_no_other() {
     let glossary = std::fs::read_to_string(repository().join("docs/glossary.md")).unwrap();
     let section = glossary.split("## Event kinds").nth(1).unwrap();
-    let listed: BTreeSet<&str> =
-        section.split('`').skip(1).step_by(2).filter(|word| word.contains('.') && !word.contains('/')).collect();
+    let listed: BTreeSet<&str> = section
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.contains('.') && !word.contains('/'))
+        .collect();
     let known: BTreeSet<&str> = event::Fact::KINDS.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(listed, known);
 }

@@ -43,7 +43,9 @@ fn markdown_objects<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
 #[tokio::test]
 async fn no_text_of_a_model_becomes_a_mention() {
     let mut kit = Kit::new().await;
-    kit.script = "[[rule]]\nwhen = []\n[[rule.step]]\nfinish = { outcome = \"answered\", text = \"{{text}}\" }\n".to_owned();
+    kit.script =
+        "[[rule]]\nwhen = []\n[[rule.step]]\nfinish = { outcome = \"answered\", text = \"{{text}}\" }\n"
+            .to_owned();
     let office = kit.open().await;
     for (n, text) in HOSTILE.iter().enumerate() {
         // As Slack sends what a person typed: escaped. What the model reads, and repeats, is the plain text.
@@ -72,6 +74,8 @@ async fn no_text_of_a_model_becomes_a_mention() {
         assert_eq!(post["parse"], "none");
     }
     // The words themselves arrive: nothing was dropped to be safe.
-    assert!(posts.iter().any(|post| post["text"].as_str().is_some_and(|text| text.contains("&lt;!here&gt; now"))));
+    assert!(
+        posts.iter().any(|post| post["text"].as_str().is_some_and(|text| text.contains("&lt;!here&gt; now")))
+    );
     office.stop().await;
 }

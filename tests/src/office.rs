@@ -26,6 +26,8 @@ pub struct Kit {
     pub day: String,
     /// The most steps of a turn.
     pub steps_max: u32,
+    /// How long a turn's lease lasts, in milliseconds.
+    pub lease_ms: i64,
     /// Lines put at the end of the configuration.
     pub more: String,
     /// The model of the front desk.
@@ -52,7 +54,11 @@ pub fn guests() -> PathBuf {
         let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/chancery/target");
         target.unwrap_or_else(home).join("guests")
     });
-    assert!(folder.join("web.wasm").is_file(), "no guests in `{}`: run `cargo xtask guests` first", folder.display());
+    assert!(
+        folder.join("web.wasm").is_file(),
+        "no guests in `{}`: run `cargo xtask guests` first",
+        folder.display()
+    );
     folder
 }
 
@@ -64,6 +70,7 @@ impl Kit {
             script: std::fs::read_to_string(repository().join("demo/story.toml")).unwrap(),
             day: "5.00".to_owned(),
             steps_max: 60,
+            lease_ms: 60_000,
             more: String::new(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -101,6 +108,7 @@ cache = "{cache}"
 name = "Test"
 model = "{model}"
 steps_max = {steps}
+lease_ms = {lease}
 [record]
 sqlite = "office.sqlite"
 [listen]
@@ -127,6 +135,7 @@ grants = ["slack.identity"]
 "#,
             cache = guests().with_file_name("test-code").display(),
             steps = self.steps_max,
+            lease = self.lease_ms,
             day = self.day,
         );
         self.plugin(&mut text, "terminal", "");
@@ -222,12 +231,14 @@ impl Office {
     /// Waits until `count` turns have ended.
     pub async fn until_turns_ended(&self, count: usize) -> Vec<Event> {
         let ended = |event: &&Event| matches!(event.fact, Fact::TurnEnded(_));
-        self.until(&format!("{count} turns ended"), |events| events.iter().filter(ended).count() >= count).await
+        self.until(&format!("{count} turns ended"), |events| events.iter().filter(ended).count() >= count)
+            .await
     }
 
     /// Waits until every delivery has its class.
     pub async fn until_classified(&self) -> Vec<Event> {
-        let of = |events: &[Event], kind: &str| events.iter().filter(|event| event.fact.kind() == kind).count();
+        let of =
+            |events: &[Event], kind: &str| events.iter().filter(|event| event.fact.kind() == kind).count();
         self.until("every delivery is classified", |events| {
             of(events, "delivery.received") == of(events, "delivery.classified")
         })

@@ -24,7 +24,7 @@ struct Names {
 
 impl Names {
     fn line(&mut self, event: &Event) -> String {
-        let said = app::show::summary(&event.fact);
+        let said = undated(&app::show::summary(&event.fact));
         let words: Vec<String> = split(&said).into_iter().map(|word| self.name(word)).collect();
         format!("{:<22} {}", event.fact.kind(), words.concat())
     }
@@ -40,6 +40,33 @@ impl Names {
         self.given.insert(word.to_owned(), name.clone());
         name
     }
+}
+
+/// `text` with `2026-11-30` as `<day>` and `2026-11` as `<month>`.
+fn undated(text: &str) -> String {
+    let mut dated = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let fits = |pattern: &str| {
+            rest.len() >= pattern.len()
+                && rest
+                    .bytes()
+                    .zip(pattern.bytes())
+                    .all(|(b, p)| if p == b'0' { b.is_ascii_digit() } else { b == p })
+        };
+        let (name, length) = if fits("0000-00-00") {
+            ("<day>", 10)
+        } else if fits("0000-00") {
+            ("<month>", 7)
+        } else {
+            dated.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        dated.push_str(name);
+        rest = &rest[length..];
+    }
+    dated
 }
 
 /// Words and what stands between them.

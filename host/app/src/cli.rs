@@ -17,7 +17,14 @@ use std::path::PathBuf;
     Every setting of the configuration can be overridden: CHANCERY_LISTEN__ADDRESS=0.0.0.0:4900")]
 pub struct Cli {
     /// The configuration file.
-    #[arg(long, short, global = true, env = "CHANCERY_CONFIG", default_value = "chancery.toml", value_name = "FILE")]
+    #[arg(
+        long,
+        short,
+        global = true,
+        env = "CHANCERY_CONFIG",
+        default_value = "chancery.toml",
+        value_name = "FILE"
+    )]
     pub config: PathBuf,
 
     /// What to do.

@@ -67,6 +67,15 @@ pub struct OfficeConfig {
     /// The most turns that run at once.
     #[serde(default = "turns_max")]
     pub turns_max: usize,
+    /// How long the right to run a turn lasts without renewal, in milliseconds: after a host died, its turns go on
+    /// when this time has passed.
+    #[serde(default = "lease_ms")]
+    pub lease_ms: i64,
+}
+
+/// The seed's sixty seconds: a host that is only slow renews three times within it.
+fn lease_ms() -> i64 {
+    60_000
 }
 
 fn front_desk() -> String {
@@ -74,7 +83,7 @@ fn front_desk() -> String {
 }
 
 fn steps_max() -> u32 {
-    60
+    turn::STEPS_MAX_DEFAULT
 }
 
 fn turns_max() -> usize {
@@ -217,7 +226,8 @@ impl Config {
         })?;
         // Reading the plain text first gives every mistake its line; the second reading adds the environment.
         toml::from_str::<Self>(&text).map_err(|error| placed(path, &text, &error))?;
-        let mut table: toml::Table = text.parse().with_context(|| format!("`{}` is not TOML", path.display()))?;
+        let mut table: toml::Table =
+            text.parse().with_context(|| format!("`{}` is not TOML", path.display()))?;
         let mut named = Vec::new();
         for (name, value) in environment {
             if override_one(&mut table, &name, &value)? {
@@ -225,7 +235,11 @@ impl Config {
             }
         }
         let mut config: Self = table.try_into().map_err(|error: toml::de::Error| {
-            anyhow::anyhow!("the environment ({}) does not fit the configuration: {}", named.join(", "), error.message())
+            anyhow::anyhow!(
+                "the environment ({}) does not fit the configuration: {}",
+                named.join(", "),
+                error.message()
+            )
         })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         config.anchor(folder);
@@ -254,16 +268,33 @@ impl Config {
 
     fn check(&self) -> Result<()> {
         if self.purse.day.is_none() && self.purse.month.is_none() {
-            bail!("an office without a purse does not start: set `day` or `month` in `[purse]`, such as day = \"5.00\"");
+            bail!(
+                "an office without a purse does not start: set `day` or `month` in `[purse]`, such as day = \"5.00\""
+            );
         }
         if self.purse.headroom < gate::purse::HEADROOM_MIN {
-            bail!("`purse.headroom` is {}: below {} a hold would not cover the worst case", self.purse.headroom, gate::purse::HEADROOM_MIN);
+            bail!(
+                "`purse.headroom` is {}: below {} a hold would not cover the worst case",
+                self.purse.headroom,
+                gate::purse::HEADROOM_MIN
+            );
         }
-        if !(2..=1_000).contains(&self.office.steps_max) {
-            bail!("`office.steps_max` is {}: a turn takes between 2 and 1000 steps", self.office.steps_max);
+        let steps = 2..=turn::STEPS_MAX_CEILING;
+        if !steps.contains(&self.office.steps_max) {
+            bail!(
+                "`office.steps_max` is {}: a turn takes between 2 and {} steps",
+                self.office.steps_max,
+                steps.end()
+            );
         }
         if !(1..=256).contains(&self.office.turns_max) {
             bail!("`office.turns_max` is {}: between 1 and 256 turns run at once", self.office.turns_max);
+        }
+        if !(3_000..=600_000).contains(&self.office.lease_ms) {
+            bail!(
+                "`office.lease_ms` is {}: a lease lasts between 3000 and 600000 milliseconds",
+                self.office.lease_ms
+            );
         }
         let mut names = std::collections::BTreeSet::new();
         if let Some(twice) = self.plugins.iter().find(|plugin| !names.insert(&plugin.name)) {
@@ -310,7 +341,8 @@ fn override_one(table: &mut toml::Table, name: &str, value: &str) -> Result<bool
     let wanted = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("value"));
     let text = toml::Value::String(value.to_owned());
     let keeps_text = matches!(at.get(last), Some(toml::Value::String(_)));
-    let set = if keeps_text { wanted.filter(toml::Value::is_str).unwrap_or(text) } else { wanted.unwrap_or(text) };
+    let set =
+        if keeps_text { wanted.filter(toml::Value::is_str).unwrap_or(text) } else { wanted.unwrap_or(text) };
     at.insert(last.clone(), set);
     Ok(true)
 }
@@ -375,7 +407,8 @@ role = "assistant"
 
     #[test]
     fn a_secret_in_the_file_is_not_a_reference() {
-        let error = read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", "\"hunter2\""), &[]).unwrap_err();
+        let error =
+            read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", "\"hunter2\""), &[]).unwrap_err();
         assert!(error.to_string().contains("chancery.toml:12"), "{error}");
     }
 

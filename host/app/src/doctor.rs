@@ -41,13 +41,17 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     match wire::install(&config).await {
         Ok(installed) => {
             findings.push(good("plugins", format!("{} load", installed.artifacts.len())));
-            let policies = wire::policies(&config, &installed.plugins)
-                .map(|(digest, files)| format!("{} files load and their cases hold (set {})", files.len(), digest.short()));
+            let policies = wire::policies(&config, &installed.plugins).map(|(digest, files)| {
+                format!("{} files load and their cases hold (set {})", files.len(), digest.short())
+            });
             findings.push(of("policies", policies));
         }
         Err(error) => findings.push(of("plugins", Err(error))),
     }
-    findings.push(of("prices", crate::seed::prices(&config.prices).map(|_| "the price list is well formed".to_owned())));
+    findings.push(of(
+        "prices",
+        crate::seed::prices(&config.prices).map(|_| "the price list is well formed".to_owned()),
+    ));
     findings
 }
 
@@ -55,7 +59,11 @@ async fn record(config: &Config) -> Result<String> {
     let path = &config.record.sqlite;
     if !path.exists() {
         let folder = path.parent().unwrap_or(Path::new("."));
-        anyhow::ensure!(folder.is_dir(), "the folder `{}` of the record is not there: make it", folder.display());
+        anyhow::ensure!(
+            folder.is_dir(),
+            "the folder `{}` of the record is not there: make it",
+            folder.display()
+        );
         return Ok(format!("{} will be made", path.display()));
     }
     let record = Record::open_sqlite_read_only(path).await?;
@@ -82,7 +90,10 @@ fn credentials(config: &Config) -> Vec<Finding> {
     for plugin in &config.plugins {
         for reference in plugin.routes.iter().filter_map(|route| route.credential.as_deref()) {
             if !vault.has(reference) {
-                let text = format!("a route of the plugin `{}` names `{reference}`, and `[credentials]` has no such entry", plugin.name);
+                let text = format!(
+                    "a route of the plugin `{}` names `{reference}`, and `[credentials]` has no such entry",
+                    plugin.name
+                );
                 findings.push(Finding { fatal: true, part: "credential", text });
             }
         }
@@ -91,6 +102,13 @@ fn credentials(config: &Config) -> Vec<Finding> {
 }
 
 fn loopback(config: &Config) -> Vec<Finding> {
-    let warn = |origin: &String| good("egress", format!("warning: guests may reach {origin} on this machine: take it off `[egress] loopback` if nothing needs it"));
+    let warn = |origin: &String| {
+        good(
+            "egress",
+            format!(
+                "warning: guests may reach {origin} on this machine: take it off `[egress] loopback` if nothing needs it"
+            ),
+        )
+    };
     config.egress.loopback.iter().map(warn).collect()
 }

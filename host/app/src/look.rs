@@ -22,7 +22,10 @@ const STREAM_EVENTS_MAX: usize = 10_000;
 async fn open(config: &Config) -> Result<Record> {
     let path = &config.record.sqlite;
     Record::open_sqlite_read_only(path).await.with_context(|| {
-        format!("the record `{}` cannot be read; `chancery serve` or `chancery chat` makes it", path.display())
+        format!(
+            "the record `{}` cannot be read; `chancery serve` or `chancery chat` makes it",
+            path.display()
+        )
     })
 }
 
@@ -71,7 +74,11 @@ pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
 /// A reader that has seen enough, such as `head`, is no error.
 fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
     match printed {
-        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) =>
+        {
             Ok(ExitCode::SUCCESS)
         }
         other => other.map(|()| ExitCode::SUCCESS),
@@ -158,11 +165,17 @@ pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
             println!("  tool   {:<16} {}", tool.name, tool.effect.word());
         }
         for model in installed.plugins.models().iter().filter(|model| model.plugin == *name) {
-            println!("  model  {:<16} {} tokens, writes {}", model.name, model.window_tokens, model.output_tokens_max);
+            println!(
+                "  model  {:<16} {} tokens, writes {}",
+                model.name, model.window_tokens, model.output_tokens_max
+            );
         }
         let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
         for route in routes {
-            let with = route.credential.as_ref().map_or_else(String::new, |credential| format!(" with `{credential}`"));
+            let with = route
+                .credential
+                .as_ref()
+                .map_or_else(String::new, |credential| format!(" with `{credential}`"));
             println!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix);
         }
         if routes.is_empty() {
@@ -198,7 +211,12 @@ pub async fn policy_check(config: &Config, cases: bool) -> Result<ExitCode> {
     }
     let results = run_cases(&set, &wire::policy_cases(&config.policies)?);
     for result in &results {
-        println!("{}  {}  {}", if result.passed { "ok " } else { "NOT" }, result.name, result.decision.reason);
+        println!(
+            "{}  {}  {}",
+            if result.passed { "ok " } else { "NOT" },
+            result.name,
+            result.decision.reason
+        );
     }
     let failed = results.iter().filter(|result| !result.passed).count();
     println!("{} passed, {failed} failed", results.len() - failed);

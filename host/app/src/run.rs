@@ -24,7 +24,9 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Serve => serve_office(path).await,
         Command::Chat { session } => chat_office(path, session).await,
         Command::Record(RecordCommand::Show(args)) => look::record_show(&read(path)?, &args).await,
-        Command::Record(RecordCommand::Verify { head }) => look::record_verify(&read(path)?, head.as_deref()).await,
+        Command::Record(RecordCommand::Verify { head }) => {
+            look::record_verify(&read(path)?, head.as_deref()).await
+        }
         Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
         Command::Plugin(PluginCommand::List) => look::plugin_list(&read(path)?).await,
         Command::Policy(PolicyCommand::Check) => look::policy_check(&read(path)?, false).await,
@@ -41,18 +43,17 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     let config = read(path)?;
     // A missing or empty secret is found before anything is opened.
     let keys = signing_keys(&config)?;
-    let listener = TcpListener::bind(config.listen.address)
-        .await
-        .with_context(|| format!("cannot listen on {}: another process does, or it is not an address of this machine", config.listen.address))?;
+    let listener = TcpListener::bind(config.listen.address).await.with_context(|| {
+        format!(
+            "cannot listen on {}: another process does, or it is not an address of this machine",
+            config.listen.address
+        )
+    })?;
     let office = Arc::new(Office::build(config, Ports::system()).await?);
     serve::start(&office).await?;
     let (stopping, stop) = watch::channel(false);
-    let front = Front {
-        record: office.record.clone(),
-        host: PrincipalId::host(),
-        keys,
-        clock: office.clock.clone(),
-    };
+    let front =
+        Front { record: office.record.clone(), host: PrincipalId::host(), keys, clock: office.clock.clone() };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
     }
@@ -91,7 +92,9 @@ async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
     config.slack = None;
     let office = Arc::new(Office::build(config, Ports::system()).await?);
     serve::start(&office).await?;
-    let person = std::env::var("USER").ok().and_then(|user| PrincipalId::parse(&format!("person_terminal.{user}")).ok());
+    let person = std::env::var("USER")
+        .ok()
+        .and_then(|user| PrincipalId::parse(&format!("person_terminal.{user}")).ok());
     let session = Session {
         name: session,
         person: person.map_or_else(|| PrincipalId::parse("person_terminal.somebody"), Ok)?,
@@ -102,7 +105,14 @@ async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
     let people = std::io::stdin().is_terminal();
     let shown = Look { prompt: people, dim: std::io::stdout().is_terminal() };
     let (stopping, stop) = watch::channel(false);
-    let chatting = chat(office.record.clone(), office.clock.clone(), session, shown, tokio::io::stdin(), tokio::io::stdout());
+    let chatting = chat(
+        office.record.clone(),
+        office.clock.clone(),
+        session,
+        shown,
+        tokio::io::stdin(),
+        tokio::io::stdout(),
+    );
     let running = serve::run(office, stop);
     let chatting = async {
         let ended = chatting.await;

@@ -51,9 +51,14 @@ pub async fn put_in_force(record: &Record, wanted: Vec<Wanted>) -> Result<usize>
     }
     let decided = record
         .decide(reads, move |rows, _| {
-            let differs = |want: &Wanted| rows.get("setting", &want.key).map(|row| &row.value) != Some(&want.fact.body());
-            let appends: Vec<Append> =
-                named.into_iter().filter(|(_, want)| differs(want)).map(|(id, want)| append(id, want)).collect();
+            let differs = |want: &Wanted| {
+                rows.get("setting", &want.key).map(|row| &row.value) != Some(&want.fact.body())
+            };
+            let appends: Vec<Append> = named
+                .into_iter()
+                .filter(|(_, want)| differs(want))
+                .map(|(id, want)| append(id, want))
+                .collect();
             let count = appends.len();
             Ok::<_, Infallible>((appends, count))
         })
@@ -103,7 +108,8 @@ pub fn seats(config: &Config) -> Result<Vec<Wanted>> {
         };
         wanted.push(Wanted::new(setting::seat(&id), "seat", id.as_str(), created));
         if let Some(holder) = &seat.holder {
-            let principal = PrincipalId::parse(holder).with_context(|| format!("holder of [[seat]] `{}`", seat.name))?;
+            let principal =
+                PrincipalId::parse(holder).with_context(|| format!("holder of [[seat]] `{}`", seat.name))?;
             let held = SeatHeld { seat: id.clone(), principal };
             wanted.push(Wanted::new(setting::holder(&id), "seat", id.as_str(), held));
         }
@@ -116,12 +122,14 @@ pub fn seats(config: &Config) -> Result<Vec<Wanted>> {
 /// # Errors
 /// When an amount is not dollars.
 pub fn budgets(config: &Config) -> Result<Vec<Wanted>> {
-    let both = [(BUDGET_DAY, Period::Day, &config.purse.day), (BUDGET_MONTH, Period::Month, &config.purse.month)];
+    let both =
+        [(BUDGET_DAY, Period::Day, &config.purse.day), (BUDGET_MONTH, Period::Month, &config.purse.month)];
     let mut wanted = Vec::new();
     for (name, period, amount) in both {
         if let Some(text) = amount {
-            let limit = NanoUsd::from_dollars(text)
-                .with_context(|| format!("`{text}` in `[purse]` is not an amount in dollars, such as \"5.00\""))?;
+            let limit = NanoUsd::from_dollars(text).with_context(|| {
+                format!("`{text}` in `[purse]` is not an amount in dollars, such as \"5.00\"")
+            })?;
             let set = BudgetSet { budget: name.to_owned(), period, limit };
             wanted.push(Wanted::new(setting::budget(name), "budget", name, set));
         }
@@ -156,8 +164,9 @@ pub fn prices(path: &Path) -> Result<Wanted> {
     for (key, entry) in file.price {
         let dollars = |text: &Option<String>| -> Result<Option<NanoUsd>> {
             let read = |t: &String| {
-                NanoUsd::from_dollars(t)
-                    .with_context(|| format!("{}: `{t}` of `{key}` is not an amount in dollars", path.display()))
+                NanoUsd::from_dollars(t).with_context(|| {
+                    format!("{}: `{t}` of `{key}` is not an amount in dollars", path.display())
+                })
             };
             text.as_ref().map(read).transpose()
         };
@@ -178,10 +187,12 @@ pub fn prices(path: &Path) -> Result<Wanted> {
 /// # Errors
 /// When the folder cannot be read or holds no policy.
 pub fn policy_files(folder: &Path) -> Result<Vec<PolicyText>> {
-    let listing = std::fs::read_dir(folder).with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?;
+    let listing = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?;
     let mut files = Vec::new();
     for entry in listing {
-        let path = entry.with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?.path();
+        let path =
+            entry.with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?.path();
         if path.extension().is_some_and(|extension| extension == "cedar") {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             files.push(PolicyText { name, text: read_text(&path)? });
@@ -204,13 +215,17 @@ pub fn policy(digest: Digest, files: Vec<PolicyText>) -> Wanted {
 ///
 /// # Errors
 /// When a setting is not JSON or a settings file cannot be read.
-pub fn grants(config: &Config, digests: &BTreeMap<String, Digest>) -> Result<BTreeMap<String, PluginGranted>> {
+pub fn grants(
+    config: &Config,
+    digests: &BTreeMap<String, Digest>,
+) -> Result<BTreeMap<String, PluginGranted>> {
     let mut grants = BTreeMap::new();
     for plugin in &config.plugins {
         let mut settings = BTreeMap::new();
         for (key, value) in &plugin.settings {
-            let json = serde_json::to_value(value)
-                .with_context(|| format!("setting `{key}` of the plugin `{}` cannot be written as JSON", plugin.name))?;
+            let json = serde_json::to_value(value).with_context(|| {
+                format!("setting `{key}` of the plugin `{}` cannot be written as JSON", plugin.name)
+            })?;
             settings.insert(key.clone(), json);
         }
         for (key, path) in &plugin.settings_from {
@@ -222,8 +237,12 @@ pub fn grants(config: &Config, digests: &BTreeMap<String, Digest>) -> Result<BTr
             path_prefix: route.path_prefix.clone(),
             credential: route.credential.clone(),
         });
-        let digest = digests.get(&plugin.name).cloned().with_context(|| format!("the plugin `{}` has no file", plugin.name))?;
-        let granted = PluginGranted { plugin: plugin.name.clone(), digest, routes: routes.collect(), settings };
+        let digest = digests
+            .get(&plugin.name)
+            .cloned()
+            .with_context(|| format!("the plugin `{}` has no file", plugin.name))?;
+        let granted =
+            PluginGranted { plugin: plugin.name.clone(), digest, routes: routes.collect(), settings };
         grants.insert(plugin.name.clone(), granted);
     }
     Ok(grants)

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use attention::Wake;
 use converse::reply_to;
 use event::{
-    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId, StreamName, TurnId,
+    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId,
+    StreamName, TurnId,
 };
 use fold::setting;
 use fold::turn::TurnRow;
@@ -23,10 +24,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use turn::{Opening, RealPace, TurnParts};
 
-/// How long a turn's lease lasts without renewal: the time after which another host takes a dead one's turn.
-pub const LEASE_TTL_MS: i64 = 60_000;
-/// How often a running turn's lease is renewed: three chances within its time.
-const LEASE_RENEW_MS: u64 = 20_000;
+/// How many chances a running turn has to renew its lease within the lease's time.
+const RENEWALS_PER_LEASE: i64 = 3;
 /// How often the loops look without news: what another process appended is found within this time.
 const LOOK_MS: u64 = 250;
 /// How long running turns may finish after the office was told to stop; the rest goes on at the next start.
@@ -170,6 +169,7 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         record: office.record.clone(),
         catalogue: office.gate.catalogue().clone(),
         pace: Arc::new(RealPace),
+        office: office.config.office.name.clone(),
         answer_tools: &[converse::TOOL_SLACK, converse::TOOL_TERMINAL],
         readable: converse::readable,
         deltas: None,
@@ -205,7 +205,9 @@ impl Running {
                     self.here.remove(&turn);
                     self.later.insert(turn, now.plus_ms(AGAIN_MS));
                 }
-                Err(error) => tracing::error!(%error, "a turn's task broke; it goes on when its lease has ended"),
+                Err(error) => {
+                    tracing::error!(%error, "a turn's task broke; it goes on when its lease has ended")
+                }
             }
         }
         self.later.retain(|_, at| *at > now);
@@ -263,7 +265,7 @@ async fn take_up(
     row: TurnRow,
 ) -> Result<()> {
     let name = format!("turn/{}", row.turn);
-    let Some(lease) = office.record.lease(&name, &office.node, LEASE_TTL_MS).await? else {
+    let Some(lease) = office.record.lease(&name, &office.node, office.config.office.lease_ms).await? else {
         // Another runs it, or ran it and died: its lease says so until it ends.
         running.later.insert(row.turn, office.now().plus_ms(AGAIN_MS));
         return Ok(());
@@ -285,11 +287,13 @@ async fn run_leased(
     lease: Lease,
 ) -> Result<(), turn::Error> {
     let fence = lease.fence();
+    let ttl_ms = office.config.office.lease_ms;
+    let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(1_000));
     let keep = async {
         let mut kept = lease.clone();
         loop {
-            tokio::time::sleep(Duration::from_millis(LEASE_RENEW_MS)).await;
-            match office.record.renew(&kept, LEASE_TTL_MS).await {
+            tokio::time::sleep(every).await;
+            match office.record.renew(&kept, ttl_ms).await {
                 Ok(renewed) => kept = renewed,
                 Err(error) => tracing::warn!(%turn, %error, "the lease of a turn was not renewed"),
             }

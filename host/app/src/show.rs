@@ -62,11 +62,20 @@ fn office(fact: &Fact) -> Option<String> {
         }
         Fact::PricesListed(b) => format!("list {} of {} prices", b.digest.short(), b.prices.len()),
         Fact::BudgetSet(b) => format!("{} is {}", b.budget, b.limit),
-        Fact::PluginInstalled(b) => format!("{} {} {} offers {}", b.plugin, b.version, b.digest.short(), b.tools.join(", ")),
+        Fact::PluginInstalled(b) => {
+            format!("{} {} {} offers {}", b.plugin, b.version, b.digest.short(), b.tools.join(", "))
+        }
         Fact::PluginGranted(b) => {
-            let routes: Vec<String> =
-                b.routes.iter().map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path_prefix)).collect();
-            format!("{} may reach {}", b.plugin, if routes.is_empty() { "nothing".into() } else { routes.join(", ") })
+            let routes: Vec<String> = b
+                .routes
+                .iter()
+                .map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path_prefix))
+                .collect();
+            format!(
+                "{} may reach {}",
+                b.plugin,
+                if routes.is_empty() { "nothing".into() } else { routes.join(", ") }
+            )
         }
         Fact::ConnectionIdentified(b) => format!("on {} {} the office is {}", b.source, b.team, b.user),
         _ => return None,
@@ -81,7 +90,8 @@ fn conversation(fact: &Fact) -> Option<String> {
         }
         Fact::DeliveryClassified(b) => format!("{:?}: {}", b.class, b.reason).to_lowercase(),
         Fact::MessageReceived(b) => {
-            let author = b.author.principal.as_ref().map_or(b.author.external.as_str(), event::PrincipalId::as_str);
+            let author =
+                b.author.principal.as_ref().map_or(b.author.external.as_str(), event::PrincipalId::as_str);
             format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(&b.text))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
@@ -93,8 +103,12 @@ fn turn(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(&b.summary)),
-        Fact::StepStarted(b) => format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string())),
-        Fact::StepEnded(b) => format!("{}.{} {:?} {}", b.step, b.attempt, b.outcome, short(&b.output.to_string())),
+        Fact::StepStarted(b) => {
+            format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string()))
+        }
+        Fact::StepEnded(b) => {
+            format!("{}.{} {:?} {}", b.step, b.attempt, b.outcome, short(&b.output.to_string()))
+        }
         _ => return None,
     })
 }
@@ -112,7 +126,10 @@ fn call(fact: &Fact) -> String {
         }
         Fact::HoldStarted(b) => b.hold.to_string(),
         Fact::HoldSettled(b) => {
-            format!("{} of {} ({} in, {} out)", b.charged, b.held, b.usage.input_tokens, b.usage.output_tokens)
+            format!(
+                "{} of {} ({} in, {} out)",
+                b.charged, b.held, b.usage.input_tokens, b.usage.output_tokens
+            )
         }
         Fact::HoldReleased(b) => format!("{}: {}", b.held, short(&b.reason)),
         Fact::HoldLeftUnknown(b) => format!("{} counts in full: {}", b.held, short(&b.reason)),
@@ -121,7 +138,14 @@ fn call(fact: &Fact) -> String {
         Fact::EffectFailed(b) => short(&b.reason),
         Fact::EffectLeftUnknown(b) => short(&b.reason),
         Fact::ReceiptRecorded(b) => {
-            format!("{} {} -> {}, {} bytes, sha256 {}", b.method, short(&b.address), b.status, b.bytes, b.sha256.short())
+            format!(
+                "{} {} -> {}, {} bytes, sha256 {}",
+                b.method,
+                short(&b.address),
+                b.status,
+                b.bytes,
+                b.sha256.short()
+            )
         }
         // Every other kind is told by one of the functions above.
         other => other.kind().to_owned(),
@@ -143,12 +167,24 @@ pub fn call_streams(turn: &TurnId, state: &TurnState) -> Vec<(u32, StreamName)> 
 
 /// A turn, step by step, with what the gate wrote down about each.
 #[must_use]
-pub fn turn_text(turn: &TurnId, state: &TurnState, woken: Option<&Event>, calls: &[(u32, Vec<Event>)]) -> String {
+pub fn turn_text(
+    turn: &TurnId,
+    state: &TurnState,
+    woken: Option<&Event>,
+    calls: &[(u32, Vec<Event>)],
+) -> String {
     let mut text = String::new();
-    let ending = state.ended.as_ref().map_or_else(|| "still open".to_owned(), |ended| format!("{:?}", ended.ending).to_lowercase());
+    let ending = state
+        .ended
+        .as_ref()
+        .map_or_else(|| "still open".to_owned(), |ended| format!("{:?}", ended.ending).to_lowercase());
     let _ = writeln!(text, "{turn}  {ending}");
     if let Some(opened) = &state.opened {
-        let _ = writeln!(text, "  seat    {}\n  topic   {}\n  model   {}", opened.seat, opened.topic, opened.model);
+        let _ = writeln!(
+            text,
+            "  seat    {}\n  topic   {}\n  model   {}",
+            opened.seat, opened.topic, opened.model
+        );
         let reply = opened.reply_to.as_ref().map(|reply| format!("{} {}", reply.tool, reply.destination));
         let _ = writeln!(text, "  reply   {}", reply.as_deref().map_or("nobody".to_owned(), short));
     }
@@ -156,9 +192,18 @@ pub fn turn_text(turn: &TurnId, state: &TurnState, woken: Option<&Event>, calls:
         let _ = writeln!(text, "  woken   {}", summary(&event.fact));
     }
     for (number, step) in &state.steps {
-        let outcome = step.ended.as_ref().map_or_else(|| "no end yet".to_owned(), |e| format!("{:?}", e.outcome).to_lowercase());
+        let outcome = step
+            .ended
+            .as_ref()
+            .map_or_else(|| "no end yet".to_owned(), |e| format!("{:?}", e.outcome).to_lowercase());
         let started = &step.started;
-        let _ = writeln!(text, "\n  {number}. {} {}  (try {}, {outcome})", short(&started.tool), short(&started.input.to_string()), started.attempt);
+        let _ = writeln!(
+            text,
+            "\n  {number}. {} {}  (try {}, {outcome})",
+            short(&started.tool),
+            short(&started.input.to_string()),
+            started.attempt
+        );
         for event in calls.iter().filter(|(step, _)| step == number).flat_map(|(_, events)| events) {
             let _ = writeln!(text, "       {:<20} {}", event.fact.kind(), summary(&event.fact));
         }
@@ -169,7 +214,11 @@ pub fn turn_text(turn: &TurnId, state: &TurnState, woken: Option<&Event>, calls:
     if let Some(ended) = &state.ended {
         let sources: Vec<&str> = ended.sources.iter().map(event::ReceiptId::as_str).collect();
         let _ = writeln!(text, "\n  ended   {}", short(&ended.summary));
-        let _ = writeln!(text, "  sources {}", if sources.is_empty() { "none".to_owned() } else { sources.join(", ") });
+        let _ = writeln!(
+            text,
+            "  sources {}",
+            if sources.is_empty() { "none".to_owned() } else { sources.join(", ") }
+        );
     }
     text
 }

@@ -70,9 +70,9 @@ impl Office {
     /// One line that says what is missing or wrong, and where.
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
-        let record = Record::open_sqlite(&config.record.sqlite, clock.clone()).await.with_context(|| {
-            format!("the record `{}` cannot be opened", config.record.sqlite.display())
-        })?;
+        let record = Record::open_sqlite(&config.record.sqlite, clock.clone())
+            .await
+            .with_context(|| format!("the record `{}` cannot be opened", config.record.sqlite.display()))?;
         let vault = Arc::new(vault(&config));
         let egress = Arc::new(egress(&config, resolver, vault.clone())?);
         let installed = install(&config).await?;
@@ -123,7 +123,8 @@ fn source(source: &SecretSource) -> Source {
 /// The credentials a configuration names, each read now, so that a missing one is known before it is needed.
 #[must_use]
 pub fn vault(config: &Config) -> Vault {
-    let vault = Vault::new(config.credentials.iter().map(|(name, from)| (name.clone(), source(from))).collect());
+    let vault =
+        Vault::new(config.credentials.iter().map(|(name, from)| (name.clone(), source(from))).collect());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
     }
@@ -163,8 +164,10 @@ pub async fn install(config: &Config) -> Result<Installed> {
     let digests: BTreeMap<String, Digest> =
         artifacts.iter().map(|(name, artifact)| (name.clone(), artifact.digest.clone())).collect();
     let grants = seed::grants(config, &digests)?;
-    let engine =
-        Engine::new(EngineParts { pool: Pool::for_small_machine(), code_folder: Some(config.cache_folder()) })?;
+    let engine = Engine::new(EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder: Some(config.cache_folder()),
+    })?;
     let files: Vec<PathBuf> = config.plugins.iter().map(|plugin| plugin.file.clone()).collect();
     let plugins = Plugins::load(&engine, &files, &grants).await?;
     Ok(Installed { artifacts, grants, engine, plugins })
@@ -176,7 +179,11 @@ fn artifact(name: &str, file: &Path) -> Result<Artifact> {
     })?;
     let artifact = Artifact::read(bytes).with_context(|| format!("`{}` is not a plugin", file.display()))?;
     if artifact.manifest.name != name {
-        bail!("`{}` is the plugin `{}`, and the configuration calls it `{name}`", file.display(), artifact.manifest.name);
+        bail!(
+            "`{}` is the plugin `{}`, and the configuration calls it `{name}`",
+            file.display(),
+            artifact.manifest.name
+        );
     }
     Ok(artifact)
 }
@@ -216,7 +223,8 @@ pub fn policy_cases(folder: &Path) -> Result<Vec<Case>> {
         if !folder.is_dir() {
             continue;
         }
-        let listing = std::fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
+        let listing =
+            std::fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
         let mut paths = listing
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<std::io::Result<Vec<PathBuf>>>()
@@ -224,7 +232,8 @@ pub fn policy_cases(folder: &Path) -> Result<Vec<Case>> {
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
         for path in paths {
-            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+            let text = std::fs::read_to_string(&path)
+                .with_context(|| format!("cannot read `{}`", path.display()))?;
             let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             cases.push(Case::parse(&format!("{verdict}/{file}"), &text)?);
         }

@@ -13,8 +13,8 @@ pub use conversation::{
 pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
 pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, NodeStarted, Period, PluginGranted, PluginInstalled, PolicyApplied, PolicyText, Price, PricesListed, Route,
-    SeatCreated, SeatHeld,
+    BudgetSet, ConnectionIdentified, NodeStarted, Period, PluginGranted, PluginInstalled, PolicyApplied,
+    PolicyText, Price, PricesListed, Route, SeatCreated, SeatHeld,
 };
 pub use purse::{Account, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage};
 pub use turn::{ReplyTo, StepEnded, StepKind, StepOutcome, StepStarted, TurnEnded, TurnEnding, TurnOpened};

@@ -31,10 +31,9 @@ pub fn inexact(value: &Value) -> Option<String> {
             let magnitude = n.as_u64().or_else(|| n.as_i64().map(i64::unsigned_abs));
             magnitude.is_some_and(|m| m > INTEGER_MAX).then(String::new)
         }
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(i, item)| inexact(item).map(|rest| format!("/{i}{rest}"))),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(i, item)| inexact(item).map(|rest| format!("/{i}{rest}")))
+        }
         Value::Object(fields) => fields.iter().find_map(|(key, item)| {
             inexact(item).map(|rest| format!("/{}{rest}", key.replace('~', "~0").replace('/', "~1")))
         }),

@@ -1,7 +1,9 @@
 //! The envelope: what the record keeps around every fact.
 
 use crate::canon::canonical_digest;
-use crate::{Digest, EventId, Fact, GlobalPosition, Label, Position, PrincipalId, SeatId, StreamName, Timestamp};
+use crate::{
+    Digest, EventId, Fact, GlobalPosition, Label, Position, PrincipalId, SeatId, StreamName, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -74,7 +76,13 @@ impl Event {
 
     /// The next link of the hash chain.
     #[must_use]
-    pub fn link(previous: Option<&Digest>, at: GlobalPosition, when: Timestamp, digest: &Digest, stored: &[u8]) -> Digest {
+    pub fn link(
+        previous: Option<&Digest>,
+        at: GlobalPosition,
+        when: Timestamp,
+        digest: &Digest,
+        stored: &[u8],
+    ) -> Digest {
         Digest::of_parts(&[
             previous.map_or(b"".as_slice(), |d| d.as_str().as_bytes()),
             &at.0.to_be_bytes(),

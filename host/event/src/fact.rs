@@ -2,10 +2,11 @@
 //! the compiler when a kind is added.
 
 use crate::body::{
-    BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
-    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, NodeStarted, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
-    SeatCreated, SeatHeld, StepEnded, StepStarted, TurnEnded, TurnOpened,
+    BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified,
+    DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown,
+    HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, NodeStarted,
+    PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded, SeatCreated, SeatHeld,
+    StepEnded, StepStarted, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 

@@ -205,7 +205,11 @@ impl Topic {
     /// # Errors
     /// When the text is empty, too long, or holds anything but letters, digits, `.`, `-`, `_` and `:`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if plain(text) { Ok(Self(text.to_owned())) } else { Err(IdError { text: text.to_owned(), wanted: "a topic" }) }
+        if plain(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(IdError { text: text.to_owned(), wanted: "a topic" })
+        }
     }
 
     /// The topic as text.

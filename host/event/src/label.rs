@@ -97,8 +97,7 @@ impl Label {
     /// The join of all of them; trusted and for everyone when there are none.
     #[must_use]
     pub fn join_all<'a>(labels: impl IntoIterator<Item = &'a Self>) -> Self {
-        let nothing =
-            Self { readers: Readers::Within(BTreeSet::new()), integrity: Integrity::Trusted };
+        let nothing = Self { readers: Readers::Within(BTreeSet::new()), integrity: Integrity::Trusted };
         labels.into_iter().fold(nothing, |all, one| all.join(one))
     }
 }

@@ -23,7 +23,9 @@ pub use canon::{canonical, inexact};
 pub use digest::Digest;
 pub use envelope::{Actor, Event, Proposed};
 pub use fact::{Fact, UnknownKind};
-pub use id::{EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, SeatId, Topic, TurnId};
+pub use id::{
+    EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, SeatId, Topic, TurnId,
+};
 pub use label::{Audience, Integrity, Label, Readers};
 pub use money::NanoUsd;
 pub use origin::Origin;

@@ -64,7 +64,9 @@ impl Serialize for NanoUsd {
 impl<'de> Deserialize<'de> for NanoUsd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(|_| serde::de::Error::custom(format!("`{text}` is not an amount in nano-USD")))
+        text.parse()
+            .map(Self)
+            .map_err(|_| serde::de::Error::custom(format!("`{text}` is not an amount in nano-USD")))
     }
 }
 

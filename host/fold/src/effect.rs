@@ -74,9 +74,12 @@ impl Projection for Effects {
         let before = decode::<EffectRow>(row.as_ref());
         let after = match &event.fact {
             Fact::EffectIntended(body) => intended(body, event.at),
-            Fact::EffectSent(body) => {
-                EffectRow { state: EffectState::Sent, reference: Some(body.reference.clone()), reason: None, ..before? }
-            }
+            Fact::EffectSent(body) => EffectRow {
+                state: EffectState::Sent,
+                reference: Some(body.reference.clone()),
+                reason: None,
+                ..before?
+            },
             Fact::EffectFailed(body) => {
                 EffectRow { state: EffectState::Failed, reason: Some(body.reason.clone()), ..before? }
             }

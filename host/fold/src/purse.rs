@@ -215,7 +215,13 @@ pub fn fits(budget: &BudgetSet, stands: AccountRow, asked: NanoUsd, at: Timestam
         .try_fold(NanoUsd::ZERO, NanoUsd::plus);
     match total {
         Some(total) if total <= budget.limit && !stands.overrun => Ok(account),
-        _ => Err(Short { account, limit: budget.limit, stands, asked, resets_at: resets_at(budget.period, at) }),
+        _ => Err(Short {
+            account,
+            limit: budget.limit,
+            stands,
+            asked,
+            resets_at: resets_at(budget.period, at),
+        }),
     }
 }
 
@@ -268,7 +274,8 @@ mod tests {
         assert!(fits(&day(0), AccountRow::default(), NanoUsd(1), Timestamp(0)).is_err());
         let overrun = AccountRow { overrun: true, ..AccountRow::default() };
         assert!(fits(&day(100), overrun, NanoUsd(1), Timestamp(0)).is_err());
-        let stands = AccountRow { settled: NanoUsd(40), held: NanoUsd(30), unknown: NanoUsd(20), overrun: false };
+        let stands =
+            AccountRow { settled: NanoUsd(40), held: NanoUsd(30), unknown: NanoUsd(20), overrun: false };
         assert!(fits(&day(100), stands, NanoUsd(10), Timestamp(0)).is_ok());
         let short = fits(&day(100), stands, NanoUsd(11), Timestamp(0)).unwrap_err().to_string();
         assert!(short.contains("settled") && short.contains("unknown"), "{short}");
@@ -282,7 +289,8 @@ mod tests {
             output_per_mtok: None,
             per_call: None,
         };
-        let used = |input, output| Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output };
+        let used =
+            |input, output| Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output };
         assert_eq!(cost(&price, used(3, 0)), Some(NanoUsd(3)));
         assert_eq!(cost(&price, used(3, 1)), None);
     }

@@ -74,7 +74,13 @@ impl Projection for Signals {
     }
 }
 
-fn added(before: Option<SignalRow>, seat: &SeatId, topic: &Topic, asked_by: EventId, at: Timestamp) -> SignalRow {
+fn added(
+    before: Option<SignalRow>,
+    seat: &SeatId,
+    topic: &Topic,
+    asked_by: EventId,
+    at: Timestamp,
+) -> SignalRow {
     let mut row = before.filter(|row| row.count > 0).unwrap_or_else(|| SignalRow {
         seat: seat.clone(),
         topic: topic.clone(),

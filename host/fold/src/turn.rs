@@ -1,7 +1,9 @@
 //! Turns: which stand open, and, from a turn's own events, what a replay returns and where it goes on.
 
 use crate::projection::{Projection, Row, decode};
-use event::{Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened};
+use event::{
+    Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -63,7 +63,6 @@ struct SlackParts {
 }
 
 /// The routes of the front.
-#[must_use]
 pub fn router(front: Front) -> Router {
     let inbox = Inbox::new(front.record.clone(), front.host);
     let parts =

@@ -24,7 +24,9 @@ pub mod verdict;
 
 pub use call::{Call, Payload};
 pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
-pub use model::{InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult};
+pub use model::{
+    InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
+};
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;
 pub use reach::{Deltas, Failure, FailureKind, Output, Reach, Reached, Reading};

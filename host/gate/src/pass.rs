@@ -13,7 +13,8 @@ use crate::reach::{Deltas, Failure, FailureKind, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
 use event::{
-    BudgetSet, Digest, EffectId, HoldId, Label, NanoUsd, PolicyApplied, PricesListed, ReceiptId, SeatCreated, Timestamp,
+    BudgetSet, Digest, EffectId, HoldId, Label, NanoUsd, PolicyApplied, PricesListed, ReceiptId, SeatCreated,
+    Timestamp,
 };
 use fold::effect::{EffectRow, EffectState, effect_id};
 use fold::purse::{AccountRow, HoldRow, account_at, cost};
@@ -173,7 +174,10 @@ impl Gate {
         for budget in self.budgets().await? {
             let key = account_at(&budget, at).key();
             let row = self.parts.record.row("account", &key).await?;
-            budgets.push(InPlay { budget, stands: fold::decode::<AccountRow>(row.as_ref()).unwrap_or_default() });
+            budgets.push(InPlay {
+                budget,
+                stands: fold::decode::<AccountRow>(row.as_ref()).unwrap_or_default(),
+            });
         }
         Ok(admit(
             call,
@@ -230,11 +234,13 @@ impl Gate {
         story: &Story,
     ) -> Result<Result<Begun, NotBegun>, GateError> {
         let budgets = if admission.hold.is_some() { self.budgets().await? } else { Vec::new() };
-        let effect = admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
-        let mut reads: Vec<RowKey> = earlier_holds(call).iter().map(|id| RowKey::new("hold", id.as_str())).collect();
+        let effect =
+            admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
+        let mut reads: Vec<RowKey> =
+            earlier_holds(call).iter().map(|id| RowKey::new("hold", id.as_str())).collect();
         reads.extend(effect.iter().map(|id| RowKey::new("effect", id.as_str())));
         let now = self.parts.clock.now();
-        reads.extend(budgets.iter().map(|budget| RowKey::new("account", &account_at(budget, now).key())));
+        reads.extend(budgets.iter().map(|budget| RowKey::new("account", account_at(budget, now).key())));
         let beginning = Beginning {
             call: call.clone(),
             admission: admission.clone(),
@@ -332,7 +338,8 @@ impl Gate {
             return Ok(set);
         }
         let catalogue = &self.parts.catalogue;
-        let set = PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models()).map_err(GateError::Policy)?;
+        let set = PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models())
+            .map_err(GateError::Policy)?;
         let set = Arc::new(set);
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some((applied.digest, set.clone()));
         Ok(set)
@@ -431,9 +438,25 @@ fn earlier_holds(call: &Call) -> Vec<HoldId> {
 
 /// How a hold ends.
 pub(crate) enum HoldEnd {
-    Settled { hold: HoldId, held: NanoUsd, accounts: Vec<event::Account>, charged: NanoUsd, usage: event::Usage },
-    Released { hold: HoldId, held: NanoUsd, accounts: Vec<event::Account>, reason: String },
-    Unknown { hold: HoldId, held: NanoUsd, accounts: Vec<event::Account>, reason: String },
+    Settled {
+        hold: HoldId,
+        held: NanoUsd,
+        accounts: Vec<event::Account>,
+        charged: NanoUsd,
+        usage: event::Usage,
+    },
+    Released {
+        hold: HoldId,
+        held: NanoUsd,
+        accounts: Vec<event::Account>,
+        reason: String,
+    },
+    Unknown {
+        hold: HoldId,
+        held: NanoUsd,
+        accounts: Vec<event::Account>,
+        reason: String,
+    },
 }
 
 /// Usage that is missing after the call may have left is unknown, never zero.

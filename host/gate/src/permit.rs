@@ -106,6 +106,9 @@ impl Permit {
 
 impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("origin", &self.call.origin).field("tool", &self.call.tool).finish_non_exhaustive()
+        f.debug_struct("Permit")
+            .field("origin", &self.call.origin)
+            .field("tool", &self.call.tool)
+            .finish_non_exhaustive()
     }
 }

@@ -35,7 +35,9 @@ pub(crate) fn worst_case(
 ) -> Result<Price, Refusal> {
     let refuse = |reason: String| Refusal { subject: format!("price/{key}"), reason, lifts_at: None };
     let price = prices.and_then(|list| list.prices.get(key)).ok_or_else(|| {
-        refuse(format!("`{key}` is not on the price list: what has no price is not bought; add it to the price list"))
+        refuse(format!(
+            "`{key}` is not on the price list: what has no price is not bought; add it to the price list"
+        ))
     })?;
     let amount = cost(price, most(payload)).and_then(|amount| amount.times(headroom.max(HEADROOM_MIN)));
     match amount {

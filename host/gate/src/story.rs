@@ -8,8 +8,9 @@ use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
     Account, Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
-    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
-    HoldTaken, Label, NanoUsd, Origin, PrincipalId, Proposed, ReceiptId, ReceiptRecorded, StreamName,
+    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
+    HoldStarted, HoldTaken, Label, NanoUsd, Origin, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
+    StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -95,7 +96,13 @@ impl Story {
         [self.say("refused", Label::host(), fact)]
     }
 
-    pub(crate) fn hold_taken(&self, hold: &HoldId, key: &str, amount: NanoUsd, accounts: &[Account]) -> Proposed {
+    pub(crate) fn hold_taken(
+        &self,
+        hold: &HoldId,
+        key: &str,
+        amount: NanoUsd,
+        accounts: &[Account],
+    ) -> Proposed {
         let fact = HoldTaken {
             hold: hold.clone(),
             origin: self.origin.clone(),

@@ -55,9 +55,9 @@ pub(crate) fn request(
 
 /// The same for every step of a turn, so that a provider's cache keeps what comes before the newest message.
 fn system(scene: &Scene) -> String {
-    let (seat, role) = (&scene.seat.seat, &scene.seat.role);
+    let (seat, role, office) = (&scene.seat.seat, &scene.seat.role, &scene.office);
     format!(
-        "You hold the seat `{seat}` in the role `{role}` of an office. Somebody asked it something; the \
+        "You hold the seat `{seat}` in the role `{role}` of the office `{office}`. Somebody asked it something; the \
          conversation below says what.\n\n\
          How you answer: call `{FINISH}`, once, alone, when you have read the results of all your other \
          calls. Only what you give to `{FINISH}` reaches the people who asked; whatever else you write is seen \

@@ -31,6 +31,8 @@ pub struct TurnParts<D: ?Sized> {
     pub catalogue: Arc<dyn Catalogue>,
     /// How a turn waits.
     pub pace: Arc<dyn Pace>,
+    /// The office's name, as its model is told.
+    pub office: String,
     /// The tools that answers go out by, wherever a turn replies to. They are never on offer: a model that could
     /// call them would speak where nobody asked.
     pub answer_tools: &'static [&'static str],
@@ -57,7 +59,7 @@ pub async fn run<D: Door + ?Sized>(
     if let Some(ended) = &stream.state.ended {
         return Ok(ended.ending);
     }
-    let scene = Scene::load(&parts.record, &opened, &stream.state, parts.readable).await?;
+    let scene = Scene::load(parts, &opened, &stream.state).await?;
     let running = Running { parts, opened: &opened, scene: &scene };
     // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
     loop {
@@ -118,8 +120,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         (offer, left): (Offer, u32),
         label: Label,
     ) -> Result<(), Error> {
-        let tools =
-            on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
+        let tools = on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
         let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let output_tokens_max =
             self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);

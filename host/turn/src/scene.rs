@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::open::turn_stream;
+use crate::run::TurnParts;
 use crate::talk::Talk;
 use event::{Actor, Event, Fact, GlobalPosition, Position, SeatCreated, SeatHeld, StepKind, TurnOpened};
 use fold::message::{TopicRow, Topics};
@@ -20,6 +21,8 @@ const TURN_EVENTS_MAX: usize = 2_000;
 
 /// What a turn finds.
 pub(crate) struct Scene {
+    /// The office's name.
+    pub office: String,
     pub seat: SeatCreated,
     /// Who states the turn's facts: the holder, for the seat.
     pub actor: Actor,
@@ -33,12 +36,12 @@ impl Scene {
     ///
     /// # Errors
     /// [`Error::Vacant`] when nobody holds the seat; otherwise what the record answers.
-    pub async fn load(
-        record: &Record,
+    pub async fn load<D: ?Sized>(
+        parts: &TurnParts<D>,
         opened: &TurnOpened,
         state: &TurnState,
-        readable: fn(&str) -> String,
     ) -> Result<Self, Error> {
+        let record = &parts.record;
         let vacant = || Error::Vacant(opened.seat.clone());
         let seat = record.row(Settings.name(), &setting::seat(&opened.seat)).await?;
         let seat: SeatCreated = decode(seat.as_ref()).ok_or_else(vacant)?;
@@ -51,9 +54,9 @@ impl Scene {
         let mut said: Vec<Event> = record.events_at(&positions).await?;
         said.sort_by_key(|event| event.global_position);
         let answers = answers(record, &said).await?;
-        let talk = Talk::of(&said, &answers, |event| event.id == opened.woken_by, readable);
+        let talk = Talk::of(&said, &answers, |event| event.id == opened.woken_by, parts.readable);
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
-        Ok(Self { seat, actor, positions, talk })
+        Ok(Self { office: parts.office.clone(), seat, actor, positions, talk })
     }
 }
 

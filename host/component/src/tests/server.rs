@@ -84,8 +84,8 @@ async fn read(stream: &mut TcpStream) -> String {
 }
 
 fn length_of_body(head: &str) -> usize {
-    let lines = head.lines().filter_map(|line| line.strip_prefix("content-length: "));
-    lines.last().and_then(|value| value.parse().ok()).unwrap_or(0)
+    let mut lines = head.lines().filter_map(|line| line.strip_prefix("content-length: "));
+    lines.next_back().and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
 async fn answer(stream: &mut TcpStream, rest: &str) {

@@ -100,7 +100,7 @@ fn a_message_that_becomes_a_mention_asks_once_for_the_original() {
     let original = said(&plain, false);
     assert_eq!(class(&plain, Some(&original), &[]).class, Class::Passive);
     let merge = merged(&mention, &original, true);
-    let second = class(&mention, Some(&merge), &[original.clone()]);
+    let second = class(&mention, Some(&merge), std::slice::from_ref(&original));
     assert_eq!((second.class, second.reason.as_str()), (Class::Explicit, "mention"));
     assert_eq!((second.message.as_ref(), second.asks), (Some(&original.id), Some(office().desk)));
     let again = merged(&third, &original, true);
@@ -114,7 +114,7 @@ fn a_merge_that_adds_nothing_is_a_duplicate() {
     let original = said(&mention, true);
     for merge_mentions in [true, false] {
         let merge = merged(&plain, &original, merge_mentions);
-        let found = class(&plain, Some(&merge), &[original.clone()]);
+        let found = class(&plain, Some(&merge), std::slice::from_ref(&original));
         assert_eq!((found.reason.as_str(), found.asks), ("duplicate", None));
     }
     let direct = said(&delivery("c", "message", "D1"), false);

@@ -76,7 +76,8 @@ async fn a_secret_that_comes_back_is_refused_however_it_is_written() {
         body(&format!("your key was {SECRET}.")),
         body(&format!("{{\"auth\":\"{encoded}\"}}")),
         body("{\"auth\":\"s3cret\\/of+the.host\"}"),
-        format!("HTTP/1.1 302 Found\r\nlocation: /?key=s3cret%2fof%2bthe.host\r\ncontent-length: 0\r\n\r\n"),
+        "HTTP/1.1 302 Found\r\nlocation: /?key=s3cret%2fof%2bthe.host\r\ncontent-length: 0\r\n\r\n"
+            .to_owned(),
         format!("HTTP/1.1 200 OK\r\nset-cookie: k={SECRET}\r\ncontent-length: 0\r\n\r\n"),
     ] {
         let (origin, _served) = serve(answer, false).await;

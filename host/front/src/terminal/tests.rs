@@ -83,7 +83,13 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
     };
     state(record, n, intended).await;
     state(record, n, EffectSent { effect, reference: json!({}) }).await;
-    let ended = TurnEnded { turn, topic: event::Topic::parse("terminal:local:main:0").unwrap(), ending: TurnEnding::Answered, summary: text.into(), sources: Vec::new() };
+    let ended = TurnEnded {
+        turn,
+        topic: event::Topic::parse("terminal:local:main:0").unwrap(),
+        ending: TurnEnding::Answered,
+        summary: text.into(),
+        sources: Vec::new(),
+    };
     state(record, n, ended).await;
 }
 

@@ -43,7 +43,7 @@ async fn all_insist(records: &[Record]) -> (Vec<u64>, usize) {
 async fn callers_that_contend_for_one_stream_all_get_a_place_without_a_gap() {
     let place = Place::new();
     let record = place.open().await;
-    let (places, conflicts) = all_insist(&[record.clone()]).await;
+    let (places, conflicts) = all_insist(std::slice::from_ref(&record)).await;
     assert_eq!(places, (1..=CALLERS as u64).collect::<Vec<_>>());
     assert!(conflicts >= CALLERS - 1, "all began with the same expectation, and one was right: {conflicts}");
     record.verify(None).await.unwrap();

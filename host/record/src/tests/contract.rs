@@ -11,7 +11,7 @@ async fn what_append_returns_is_what_a_read_returns() {
     let record = place.open().await;
     place.clock.set(1_700_000_000_000);
     // Canonical form writes the float as `1`: what a fold sees today must be what a rebuild will see.
-    let payload = json!({"b": 1.0, "a": [1e300, -0.0, 333333333.33333329, "é\u{0}€"]});
+    let payload = json!({"b": 1.0, "a": [1e300, -0.0, 333_333_333.333_333_3, "é\u{0}€"]});
     let mut wanted = proposed("one", delivery(payload));
     wanted.cause = Some(id("cause"));
     let appended =

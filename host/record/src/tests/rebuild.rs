@@ -103,8 +103,14 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
             }
             .into()
         } else {
-            TurnEnded { turn: turn(n), topic: event::Topic::parse("slack:T:C:1").unwrap(), ending: TurnEnding::Silent, summary: String::new(), sources: vec![] }
-                .into()
+            TurnEnded {
+                turn: turn(n),
+                topic: event::Topic::parse("slack:T:C:1").unwrap(),
+                ending: TurnEnding::Silent,
+                summary: String::new(),
+                sources: vec![],
+            }
+            .into()
         }
     })
 }

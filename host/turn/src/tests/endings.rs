@@ -90,7 +90,8 @@ async fn the_reply_tool_is_not_on_offer_and_calling_it_does_not_reach_the_gate()
 
 #[tokio::test]
 async fn an_answer_that_did_not_get_out_ends_the_turn_as_failed_and_says_why() {
-    let outcomes: [(&str, fn() -> Passed); 4] = [
+    type Outcome = fn() -> Passed;
+    let outcomes: [(&str, Outcome); 4] = [
         ("no policy permits it", || denied("no policy permits it")),
         ("the day's budget is spent", refused),
         ("not now", || failed(FailureKind::NotAllowed, None)),

@@ -20,9 +20,11 @@ pub const QUESTION: &str = "what does http://site.example/ say?";
 
 pub type Script = fn(&Call) -> Passed;
 
+type Answers = dyn Fn(&Call) -> Result<Passed, GateError> + Send + Sync;
+
 /// Answers from a script, and remembers every call.
 pub struct ScriptedDoor {
-    script: Box<dyn Fn(&Call) -> Result<Passed, GateError> + Send + Sync>,
+    script: Box<Answers>,
     calls: Mutex<Vec<Call>>,
 }
 
@@ -153,6 +155,7 @@ impl Office {
             record: self.record.clone(),
             catalogue: Arc::new(Shelf),
             pace: self.pace.clone(),
+            office: "Test".to_owned(),
             answer_tools: &["slack.post", "terminal.say"],
             readable: str::to_owned,
             deltas: None,
