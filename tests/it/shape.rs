@@ -154,6 +154,24 @@ fn the_glossary_lists_every_event_kind_and_no_other() {
     assert_eq!(listed, known);
 }
 
+/// The page that lists every reason; written anew when `CHANCERY_WRITE_DOCS` is set.
+#[test]
+fn the_page_of_reasons_lists_every_reason_as_the_code_has_it() {
+    let mut page = "# Reasons\n\nEvery delivery gets exactly one class and one reason, on the record as `delivery.classified`. \
+        The first rung that fits is the answer.\n\n| reason | class | means |\n|---|---|---|\n"
+        .to_owned();
+    for reason in converse::Reason::ALL {
+        let class = format!("{:?}", reason.class()).to_lowercase();
+        page.push_str(&format!("| `{}` | {class} | {} |\n", reason.word(), reason.meaning()));
+    }
+    let path = repository().join("docs/reasons.md");
+    if std::env::var_os("CHANCERY_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(kept, page, "docs/reasons.md is not as the code: run this test with CHANCERY_WRITE_DOCS=1");
+}
+
 #[test]
 fn the_host_names_no_vendor_of_models() {
     for path in host_sources() {

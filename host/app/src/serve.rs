@@ -221,6 +221,7 @@ impl Running {
 /// One look: open turns for whoever should wake, and take up every open turn that nobody runs.
 async fn look(office: &Arc<Office>, parts: &Arc<TurnParts<gate::Gate>>, running: &mut Running) -> Result<()> {
     let now = office.now();
+    attention::pass_moments(&office.record, now).await?;
     let mut open = attention::open_turns(&office.record).await?;
     let mut known: Vec<TurnRow> = running.recent.values().cloned().collect();
     known.extend(open.iter().cloned());

@@ -101,6 +101,13 @@ fn conversation(fact: &Fact) -> Option<String> {
 
 fn turn(fact: &Fact) -> Option<String> {
     Some(match fact {
+        Fact::RequestAsked(b) => {
+            format!("{} asks {} by {}: {}", b.asker, b.holder, b.due_at, short(&b.wanted))
+        }
+        Fact::RequestAnswered(b) => format!("{} answers {}: {}", b.by, b.asker, short(&b.answer)),
+        Fact::RequestLapsed(b) => format!("{} did not answer {}", b.holder, b.asker),
+        Fact::MomentSet(b) => format!("{} looks at {} again at {}", b.seat, b.topic, b.at),
+        Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
         Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(&b.summary)),
         Fact::StepStarted(b) => {

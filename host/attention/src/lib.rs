@@ -4,13 +4,17 @@
 //! [`pressure`](fn@pressure) says how heavy a row is now, `w × (1 + ln n) × r × a`; a row over [`WAKE_LINE`]
 //! wakes its seat, unless a turn on the same topic stands open or began less than [`BURST_WINDOW_MS`] ago.
 //!
+//! Whatever has a moment stands in one queue ([`pass_moments`]): there is no timer anywhere else.
+//!
 //! No model takes part, nothing here says what a message asks, and nothing here opens a turn.
 //!
 //! Source of the rules and figures: mechanisms, section 3.
 
+pub mod moment;
 pub mod pressure;
 pub mod wake;
 
+pub use moment::{MOMENTS_MAX, next_moment, pass_moments};
 pub use pressure::{WAKE_LINE, pressure};
 pub use wake::{BURST_WINDOW_MS, Wake, due, open_turns, wake};
 

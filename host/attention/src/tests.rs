@@ -1,5 +1,7 @@
 //! Wakes, read from a real record in a temporary folder.
 
+mod moments;
+
 use crate::{BURST_WINDOW_MS, Wake, open_turns, wake};
 use event::{
     Actor, Class, DeliveryClassified, EventId, Expected, Fact, Label, PrincipalId, Proposed, SeatId,
@@ -23,7 +25,7 @@ impl Clock for HandClock {
 struct Office {
     record: Record,
     clock: Arc<HandClock>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Office {
@@ -31,7 +33,11 @@ impl Office {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock::default());
         let record = Record::open_sqlite(&folder.path().join("record.db"), clock.clone()).await.unwrap();
-        Self { record, clock, _folder: folder }
+        Self { record, clock, folder }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("record.db")
     }
 
     fn at(&self, ms: i64) -> &Self {

@@ -5,6 +5,7 @@ mod effect;
 mod gate;
 mod office;
 mod purse;
+mod request;
 mod turn;
 
 pub use conversation::{
@@ -17,4 +18,5 @@ pub use office::{
     PolicyText, Price, PricesListed, Route, SeatCreated, SeatHeld,
 };
 pub use purse::{Account, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage};
+pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
 pub use turn::{ReplyTo, StepEnded, StepKind, StepOutcome, StepStarted, TurnEnded, TurnEnding, TurnOpened};

@@ -4,9 +4,10 @@
 use crate::body::{
     BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified,
     DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown,
-    HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, NodeStarted,
-    PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded, SeatCreated, SeatHeld,
-    StepEnded, StepStarted, TurnEnded, TurnOpened,
+    HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed,
+    MomentSet, NodeStarted, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
+    RequestAnswered, RequestAsked, RequestLapsed, SeatCreated, SeatHeld, StepEnded, StepStarted, TurnEnded,
+    TurnOpened,
 };
 use serde_json::Value;
 
@@ -112,6 +113,16 @@ facts! {
     "message.received" 1 MessageReceived,
     /// A second delivery of the same message said more about it.
     "message.merged" 1 MessageMerged,
+    /// A seat asked another for something.
+    "request.asked" 1 RequestAsked,
+    /// The holder answered.
+    "request.answered" 1 RequestAnswered,
+    /// The moment passed without an answer.
+    "request.lapsed" 1 RequestLapsed,
+    /// A seat will look again at a moment.
+    "moment.set" 1 MomentSet,
+    /// A moment came.
+    "moment.passed" 1 MomentPassed,
     /// A turn began.
     "turn.opened" 1 TurnOpened,
     /// A turn ended.

@@ -107,6 +107,8 @@ id!(/// Names one bounded run of a seat.
     TurnId, "turn");
 id!(/// Names a seat.
     SeatId, "seat");
+id!(/// Names what one seat asks of another.
+    RequestId, "req");
 id!(/// Names money set aside for one call.
     HoldId, "hold");
 id!(/// Names one change outside, by its meaning and content.

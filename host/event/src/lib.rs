@@ -24,7 +24,8 @@ pub use digest::Digest;
 pub use envelope::{Actor, Event, Proposed};
 pub use fact::{Fact, UnknownKind};
 pub use id::{
-    EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, SeatId, Topic, TurnId,
+    EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, RequestId, SeatId, Topic,
+    TurnId,
 };
 pub use label::{Audience, Integrity, Label, Readers};
 pub use money::NanoUsd;

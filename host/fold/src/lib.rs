@@ -8,11 +8,31 @@
 
 pub mod effect;
 pub mod message;
+pub mod moment;
 pub mod projection;
 pub mod purse;
+pub mod request;
 pub mod seat;
 pub mod setting;
 pub mod signal;
 pub mod turn;
 
-pub use projection::{Projection, Row, all, decode};
+pub use projection::{Projection, Row, decode};
+
+/// Every projection, in the order in which they fold one event. They never read each other.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Projection] {
+    &[
+        &setting::Settings,
+        &message::Messages,
+        &message::Topics,
+        &signal::Signals,
+        &turn::Turns,
+        &request::Requests,
+        &moment::Moments,
+        &purse::Holds,
+        &purse::Accounts,
+        &effect::Effects,
+        &effect::Receipts,
+    ]
+}

@@ -1,4 +1,4 @@
-//! Rows folded from events: what a projection is, and the list of all of them.
+//! Rows folded from events: what a projection is.
 //!
 //! A row is reached by (projection, key). Its optional rank is the one number it may be ordered and found by,
 //! such as the moment an open turn began; a row without a rank is found by its key alone.
@@ -43,20 +43,4 @@ pub trait Projection: Sync {
 
     /// The row under `key` after `event`; nothing removes it.
     fn evolve(&self, key: &str, row: Option<Row>, event: &Event) -> Option<Row>;
-}
-
-/// Every projection, in the order in which they fold one event. They never read each other.
-#[must_use]
-pub fn all() -> &'static [&'static dyn Projection] {
-    &[
-        &crate::setting::Settings,
-        &crate::message::Messages,
-        &crate::message::Topics,
-        &crate::signal::Signals,
-        &crate::turn::Turns,
-        &crate::purse::Holds,
-        &crate::purse::Accounts,
-        &crate::effect::Effects,
-        &crate::effect::Receipts,
-    ]
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Weight of an event that addresses a seat by a mention.
 pub const WEIGHT_MENTION: u32 = 10;
+/// Weight of a request, of what became of one, and of a moment that came: above the wake line by itself.
+pub const WEIGHT_REQUEST: u32 = 8;
 /// The sample references a row keeps.
 pub const SAMPLES_MAX: usize = 5;
 
@@ -42,10 +44,19 @@ pub fn key(seat: &SeatId, topic: &Topic) -> String {
     format!("{seat}|{topic}")
 }
 
-fn reach(fact: &Fact) -> Option<(&SeatId, &Topic)> {
+/// Whom an event reaches, about what, and with what weight; none when it is the seat's own look.
+fn reach(fact: &Fact) -> Option<(&SeatId, &Topic, Option<u32>)> {
     match fact {
-        Fact::DeliveryClassified(body) => body.asks.as_ref().zip(body.topic.as_ref()),
-        Fact::TurnOpened(body) => Some((&body.seat, &body.topic)),
+        Fact::DeliveryClassified(body) => body
+            .asks
+            .as_ref()
+            .zip(body.topic.as_ref())
+            .map(|(seat, topic)| (seat, topic, Some(WEIGHT_MENTION))),
+        Fact::RequestAsked(body) => Some((&body.holder, &body.topic, Some(WEIGHT_REQUEST))),
+        Fact::RequestAnswered(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
+        Fact::RequestLapsed(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
+        Fact::MomentPassed(body) => Some((&body.seat, &body.topic, Some(WEIGHT_REQUEST))),
+        Fact::TurnOpened(body) => Some((&body.seat, &body.topic, None)),
         _ => None,
     }
 }
@@ -56,18 +67,20 @@ impl Projection for Signals {
     }
 
     fn keys(&self, event: &Event) -> Vec<String> {
-        reach(&event.fact).map(|(seat, topic)| key(seat, topic)).into_iter().collect()
+        reach(&event.fact).map(|(seat, topic, _)| key(seat, topic)).into_iter().collect()
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let (seat, topic) = reach(&event.fact)?;
+        let (seat, topic, weight) = reach(&event.fact)?;
         let before = decode::<SignalRow>(row.as_ref());
-        let after = match &event.fact {
-            Fact::DeliveryClassified(body) => {
-                let asked_by = body.message.clone().unwrap_or_else(|| body.delivery.clone());
-                added(before, seat, topic, asked_by, event.at)
-            }
-            _ => looked(before?),
+        let asked_by = match &event.fact {
+            // The message itself, not what was found out about it.
+            Fact::DeliveryClassified(body) => body.message.clone().unwrap_or_else(|| body.delivery.clone()),
+            _ => event.id.clone(),
+        };
+        let after = match weight {
+            Some(weight) => added(before, (seat, topic), (asked_by, weight), event.at),
+            None => looked(before?),
         };
         let rank = (after.count > 0).then_some(i64::from(after.weight));
         Some(Row::of(&after, rank))
@@ -76,9 +89,8 @@ impl Projection for Signals {
 
 fn added(
     before: Option<SignalRow>,
-    seat: &SeatId,
-    topic: &Topic,
-    asked_by: EventId,
+    (seat, topic): (&SeatId, &Topic),
+    (asked_by, weight): (EventId, u32),
     at: Timestamp,
 ) -> SignalRow {
     let mut row = before.filter(|row| row.count > 0).unwrap_or_else(|| SignalRow {
@@ -92,7 +104,7 @@ fn added(
         asked_by: asked_by.clone(),
     });
     row.count = row.count.saturating_add(1);
-    row.weight = row.weight.max(WEIGHT_MENTION);
+    row.weight = row.weight.max(weight);
     row.last_at = at;
     if row.samples.len() < SAMPLES_MAX {
         row.samples.push(asked_by.clone());

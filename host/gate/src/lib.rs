@@ -9,10 +9,13 @@
 //! [`Catalogue`], which `component` implements.
 
 pub mod admit;
+mod begin;
 pub mod call;
 pub mod catalogue;
+pub mod deltas;
 pub mod entities;
 pub mod model;
+mod outcome;
 pub mod pass;
 pub mod permit;
 pub mod policy;
@@ -24,10 +27,11 @@ pub mod verdict;
 
 pub use call::{Call, Payload};
 pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
+pub use deltas::Deltas;
 pub use model::{
     InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;
-pub use reach::{Deltas, Failure, FailureKind, Output, Reach, Reached, Reading};
+pub use reach::{Failure, FailureKind, Output, Reach, Reached, Reading};
 pub use verdict::{Denial, Refusal, Verdict};

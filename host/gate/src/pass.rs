@@ -4,23 +4,22 @@
 //! outcome, the receipts. Whatever is intended and has no outcome is unknown, and is never tried again blind.
 
 use crate::admit::{Facts, admit};
+use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
-use crate::catalogue::{Catalogue, Resource};
+use crate::catalogue::Catalogue;
+use crate::deltas::Deltas;
+use crate::outcome::{held_outcome, is_known, source_label};
 use crate::permit::{Admission, Permit};
 use crate::policy::{PolicyError, PolicySet};
-use crate::purse::{InPlay, accounts};
-use crate::reach::{Deltas, Failure, FailureKind, Output, Reach, Reached};
+use crate::purse::InPlay;
+use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{
-    BudgetSet, Digest, EffectId, HoldId, Label, NanoUsd, PolicyApplied, PricesListed, ReceiptId, SeatCreated,
-    Timestamp,
-};
-use fold::effect::{EffectRow, EffectState, effect_id};
-use fold::purse::{AccountRow, HoldRow, account_at, cost};
+use event::{BudgetSet, Digest, Label, PolicyApplied, PricesListed, ReceiptId, SeatCreated};
+use fold::effect::effect_id;
+use fold::purse::{AccountRow, account_at};
 use fold::setting;
-use record::{Append, Clock, Decided, Record, RowKey, Rows};
-use serde_json::Value;
+use record::{Append, Clock, Decided, Record};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// How often an outcome is written again when the record does not take it: losing one would leave an effect
@@ -28,8 +27,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 const SETTLE_TRIES_MAX: u32 = 5;
 /// How long to wait between those tries.
 const SETTLE_WAIT_MS: u64 = 200;
-/// Earlier tries of a deed whose holds are looked for; a deed has at most this many.
-pub const ATTEMPTS_MAX: u32 = 16;
 
 /// What may go wrong with the door itself. What goes wrong behind it is data in [`Passed`].
 #[derive(Debug, thiserror::Error)]
@@ -98,27 +95,6 @@ pub enum Passed {
         /// Why it is not known.
         reason: String,
     },
-}
-
-/// What was set aside and intended for one call.
-struct Begun {
-    hold: Option<HeldCall>,
-    effect: Option<EffectId>,
-    at: Timestamp,
-}
-
-struct HeldCall {
-    hold: HoldId,
-    key: String,
-    amount: NanoUsd,
-    accounts: Vec<event::Account>,
-}
-
-/// Why a call that was admitted did not begin.
-enum NotBegun {
-    Refused(Refusal),
-    AlreadySent(Value),
-    OutcomeUnknown(String),
 }
 
 impl Gate {
@@ -236,11 +212,7 @@ impl Gate {
         let budgets = if admission.hold.is_some() { self.budgets().await? } else { Vec::new() };
         let effect =
             admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
-        let mut reads: Vec<RowKey> =
-            earlier_holds(call).iter().map(|id| RowKey::new("hold", id.as_str())).collect();
-        reads.extend(effect.iter().map(|id| RowKey::new("effect", id.as_str())));
         let now = self.parts.clock.now();
-        reads.extend(budgets.iter().map(|budget| RowKey::new("account", account_at(budget, now).key())));
         let beginning = Beginning {
             call: call.clone(),
             admission: admission.clone(),
@@ -248,6 +220,7 @@ impl Gate {
             budgets,
             effect,
         };
+        let reads = beginning.reads(now);
         let decided = self.parts.record.decide(reads, move |rows, _| beginning.decide(rows, now)).await?;
         match decided {
             Decided::Appended { value, .. } => Ok(value),
@@ -343,168 +316,5 @@ impl Gate {
         let set = Arc::new(set);
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some((applied.digest, set.clone()));
         Ok(set)
-    }
-}
-
-/// What is decided inside the writer when a call begins.
-struct Beginning {
-    call: Call,
-    admission: Admission,
-    story: Story,
-    budgets: Vec<BudgetSet>,
-    effect: Option<EffectId>,
-}
-
-type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
-
-impl Beginning {
-    fn decide(self, rows: &Rows, now: Timestamp) -> Begin {
-        let mut facts = self.ended_holds(rows);
-        if let Some(not_begun) = self.earlier_effect(rows, &mut facts) {
-            return Ok((self.append(facts), Err(not_begun)));
-        }
-        facts.push(self.story.admitted(&self.admission));
-        let hold = self.hold(rows, now)?;
-        if let Some(held) = &hold {
-            facts.push(self.story.hold_taken(&held.hold, &held.key, held.amount, &held.accounts));
-        }
-        if let Some(effect) = &self.effect {
-            facts.push(self.story.effect_intended(effect, &self.call));
-        }
-        let begun = Begun { hold, effect: self.effect.clone(), at: now };
-        Ok((self.append(facts), Ok(begun)))
-    }
-
-    fn append(&self, events: Vec<event::Proposed>) -> Vec<Append> {
-        if events.is_empty() {
-            return Vec::new();
-        }
-        let stream = Story::stream(&self.call.origin);
-        vec![Append { stream, expected: event::Expected::Any, events, fence: self.call.fence.clone() }]
-    }
-
-    /// A retry ends its earlier holds first: released when no paid call began, unknown when one may have.
-    fn ended_holds(&self, rows: &Rows) -> Vec<event::Proposed> {
-        earlier_holds(&self.call)
-            .iter()
-            .filter_map(|id| {
-                let row: HoldRow = fold::decode(rows.get("hold", id.as_str()))?;
-                self.story.hold_abandoned(id, &row)
-            })
-            .collect()
-    }
-
-    /// What an earlier try of the same effect came to, when that settles the matter.
-    fn earlier_effect(&self, rows: &Rows, facts: &mut Vec<event::Proposed>) -> Option<NotBegun> {
-        let effect = self.effect.as_ref()?;
-        let row: EffectRow = fold::decode(rows.get("effect", effect.as_str()))?;
-        match row.state {
-            EffectState::Sent => Some(NotBegun::AlreadySent(row.reference.unwrap_or(Value::Null))),
-            EffectState::Failed => None,
-            EffectState::Unknown => Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_default())),
-            EffectState::Intended => {
-                let reason = "an earlier try was intended and its outcome was never recorded".to_owned();
-                facts.push(self.story.effect_unknown(effect, &reason));
-                Some(NotBegun::OutcomeUnknown(reason))
-            }
-        }
-    }
-
-    fn hold(&self, rows: &Rows, now: Timestamp) -> Result<Option<HeldCall>, NotBegun> {
-        let Some(price) = &self.admission.hold else { return Ok(None) };
-        let in_play: Vec<InPlay> = self
-            .budgets
-            .iter()
-            .map(|budget| {
-                let row = rows.get("account", &account_at(budget, now).key());
-                InPlay { budget: budget.clone(), stands: fold::decode(row).unwrap_or_default() }
-            })
-            .collect();
-        let accounts = accounts(&in_play, price.amount, now).map_err(NotBegun::Refused)?;
-        let hold = hold_id(&self.call.origin.deed(), self.call.origin.attempt());
-        Ok(Some(HeldCall { hold, key: price.key.clone(), amount: price.amount, accounts }))
-    }
-}
-
-fn hold_id(deed: &str, attempt: u32) -> HoldId {
-    HoldId::derived(&[deed, &attempt.to_string()])
-}
-
-fn earlier_holds(call: &Call) -> Vec<HoldId> {
-    let attempt = call.origin.attempt().min(ATTEMPTS_MAX);
-    let deed = call.origin.deed();
-    (1..attempt).map(|earlier| hold_id(&deed, earlier)).collect()
-}
-
-/// How a hold ends.
-pub(crate) enum HoldEnd {
-    Settled {
-        hold: HoldId,
-        held: NanoUsd,
-        accounts: Vec<event::Account>,
-        charged: NanoUsd,
-        usage: event::Usage,
-    },
-    Released {
-        hold: HoldId,
-        held: NanoUsd,
-        accounts: Vec<event::Account>,
-        reason: String,
-    },
-    Unknown {
-        hold: HoldId,
-        held: NanoUsd,
-        accounts: Vec<event::Account>,
-        reason: String,
-    },
-}
-
-/// Usage that is missing after the call may have left is unknown, never zero.
-fn held_outcome(held: &HeldCall, reached: &Reached, prices: Option<&PricesListed>) -> HoldEnd {
-    let (hold, amount, accounts) = (held.hold.clone(), held.amount, held.accounts.clone());
-    let usage = match &reached.outcome {
-        Ok(Output::Model(response)) => response.usage,
-        Ok(Output::Tool(_)) => Some(event::Usage::default()),
-        Err(failure) if !reached.request_sent => {
-            let reason = format!("no request left: {}", failure.message);
-            return HoldEnd::Released { hold, held: amount, accounts, reason };
-        }
-        Err(_) => None,
-    };
-    let price = prices.and_then(|list| list.prices.get(&held.key));
-    match usage.zip(price).and_then(|(usage, price)| cost(price, usage).map(|charged| (usage, charged))) {
-        Some((usage, charged)) => HoldEnd::Settled { hold, held: amount, accounts, charged, usage },
-        None => {
-            let reason = "the call may have been charged and no usage came back".to_owned();
-            HoldEnd::Unknown { hold, held: amount, accounts, reason }
-        }
-    }
-}
-
-/// Whether a failed effect surely did not happen: nothing left, or the other side answered in full and the
-/// failure is one that an answer states.
-fn is_known(reached: &Reached) -> bool {
-    let Err(failure) = &reached.outcome else { return true };
-    let stated = matches!(
-        failure.kind,
-        FailureKind::InvalidInput
-            | FailureKind::NotFound
-            | FailureKind::NotAllowed
-            | FailureKind::RateLimited
-            | FailureKind::TooLarge
-            | FailureKind::ProviderRefused
-            | FailureKind::TooLong
-    );
-    !reached.request_sent || (stated && !reached.readings.is_empty())
-}
-
-/// The label of what came from outside: a page that anyone could fetch is public and untrusted; what was read
-/// with a credential has readers nobody has named yet.
-fn source_label(admission: &Admission, reached: &Reached) -> Label {
-    let with_credential = admission.routes.iter().any(|route| route.credential.is_some());
-    match (&admission.resource, reached.readings.is_empty()) {
-        (_, true) => Label::join_all([]),
-        (Resource::Origin { .. }, false) if !with_credential => Label::public_untrusted(),
-        (_, false) => Label { readers: event::Readers::Unknown, integrity: event::Integrity::Untrusted },
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, Resource};
-use crate::reach::Deltas;
+use crate::deltas::Deltas;
 use event::{Digest, EffectId, NanoUsd, Origin, Route, Timestamp};
 use std::fmt;
 use std::sync::Arc;

@@ -14,12 +14,6 @@ pub trait Reach: Send + Sync {
     async fn reach(&self, permit: Permit) -> Reached;
 }
 
-/// Receives text as a model writes it.
-pub trait Deltas: Send + Sync {
-    /// More text, in order. Must return at once.
-    fn write(&self, text: &str);
-}
-
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {

@@ -2,7 +2,7 @@
 //! origin, so that writing it again is the same event.
 
 use crate::call::Call;
-use crate::pass::HoldEnd;
+use crate::outcome::HoldEnd;
 use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};

@@ -19,6 +19,7 @@ mod finish;
 mod next;
 mod open;
 mod pace;
+mod parts;
 mod run;
 mod scene;
 mod shown;
@@ -34,7 +35,8 @@ pub use error::Error;
 pub use finish::{FINISH, TEXT_CHARS_MAX};
 pub use open::{Opening, open, turn_stream};
 pub use pace::{ATTEMPTS_MAX, Pace, RealPace, STEPS_MAX_CEILING, STEPS_MAX_DEFAULT, TRIES_MAX};
-pub use run::{DeltasFor, TurnParts, run};
+pub use parts::{DeltasFor, TurnParts};
+pub use run::run;
 
 #[cfg(test)]
 mod tests;

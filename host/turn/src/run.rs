@@ -7,7 +7,8 @@ use crate::context::{label, request};
 use crate::door::Door;
 use crate::error::Error;
 use crate::next::{End, Next, Offer, next};
-use crate::pace::{ATTEMPTS_MAX, Pace};
+use crate::pace::ATTEMPTS_MAX;
+use crate::parts::TurnParts;
 use crate::scene::{MESSAGES, Scene};
 use crate::step::{CameOut, came_out, not_kept, not_offered};
 use crate::stream::TurnStream;
@@ -15,34 +16,9 @@ use crate::tools::on_offer;
 use crate::trail::Trail;
 use event::canon::canonical_digest;
 use event::{Label, Origin, StepEnded, StepKind, StepStarted, TurnEnded, TurnEnding, TurnId, TurnOpened};
-use gate::{Call, Catalogue, Deltas, InferRequest, Payload, ToolCall};
-use record::{Fence, Record};
+use gate::{Call, InferRequest, Payload, ToolCall};
+use record::Fence;
 use serde_json::{Value, json};
-use std::sync::Arc;
-
-/// Makes what receives the text of one step of a turn as a model writes it.
-pub type DeltasFor = Arc<dyn Fn(&TurnId, u32) -> Arc<dyn Deltas> + Send + Sync>;
-
-/// What turns are run with.
-pub struct TurnParts<D: ?Sized> {
-    /// The one history.
-    pub record: Record,
-    /// What can be called.
-    pub catalogue: Arc<dyn Catalogue>,
-    /// How a turn waits.
-    pub pace: Arc<dyn Pace>,
-    /// The office's name, as its model is told.
-    pub office: String,
-    /// The tools that answers go out by, wherever a turn replies to. They are never on offer: a model that could
-    /// call them would speak where nobody asked.
-    pub answer_tools: &'static [&'static str],
-    /// Turns a source's own notation into plain text for a model.
-    pub readable: fn(&str) -> String,
-    /// Where text goes as a model writes it; nobody sees it otherwise.
-    pub deltas: Option<DeltasFor>,
-    /// The one door.
-    pub door: Arc<D>,
-}
 
 /// Runs `turn` to its end, from wherever the record says it stands, under the lease that `fence` names. The
 /// caller renews the lease meanwhile. A turn that has ended is not run again.

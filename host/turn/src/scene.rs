@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::open::turn_stream;
-use crate::run::TurnParts;
+use crate::parts::TurnParts;
 use crate::talk::Talk;
 use event::{Actor, Event, Fact, GlobalPosition, Position, SeatCreated, SeatHeld, StepKind, TurnOpened};
 use fold::message::{TopicRow, Topics};

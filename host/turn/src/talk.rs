@@ -5,7 +5,7 @@
 //! that looks like the host's.
 
 use crate::shown::cut_text;
-use event::{Event, Fact, GlobalPosition, Label, MessageReceived};
+use event::{Event, Fact, GlobalPosition, Label, MessageReceived, RequestAsked};
 use gate::{Message, Part, Role};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,7 @@ impl Talk {
             let (role, text) = match &event.fact {
                 Fact::MessageReceived(body) if body.author.bot => continue,
                 Fact::MessageReceived(body) => (Role::User, said(body, asks, readable)),
+                Fact::RequestAsked(body) => (Role::User, asked(body)),
                 Fact::TurnEnded(_) => match answers.get(&event.global_position) {
                     Some(text) => (Role::Assistant, cut_text(text, &mut MESSAGE_CHARS_MAX.clone())),
                     None => continue,
@@ -66,6 +67,13 @@ fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> Str
     let text = cut_text(&readable(&body.text), &mut left);
     let verb = if asks { "asks you" } else { "said" };
     format!("{} {verb}:\n{}", author(&body.author.external), quoted(&text))
+}
+
+/// What another seat wants of this one.
+fn asked(body: &RequestAsked) -> String {
+    let mut left = MESSAGE_CHARS_MAX;
+    let wanted = cut_text(&body.wanted, &mut left);
+    format!("{} asks you, by {}:\n{}", body.asker, body.due_at, quoted(&wanted))
 }
 
 /// An author by id: names are chosen by people, and could be chosen to look like something else.

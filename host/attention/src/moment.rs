@@ -1,0 +1,92 @@
+//! What has come due: the head of the next-moment queue, turned into facts.
+//!
+//! Two hosts may do it at once: each decision looks at the queue in its own transaction, so a moment comes once.
+
+use event::{
+    Actor, Event, EventId, Expected, Fact, Label, MomentPassed, PrincipalId, Proposed, StreamName, Timestamp,
+};
+use fold::moment::{Due, MomentRow, Moments, look_key, request_key};
+use fold::request::{Command, RequestRow, Requests};
+use fold::{Projection, Row, decode};
+use record::{Append, Decided, Record, RowKey, Rows};
+
+/// Moments looked at in one go: the rest comes with the next look, a fraction of a second later.
+pub const MOMENTS_MAX: usize = 256;
+
+/// Lets everything happen whose moment is not after `now`. Returns how much that was.
+///
+/// # Errors
+/// Whatever the record answers; what has happened by then stands.
+pub async fn pass_moments(record: &Record, now: Timestamp) -> Result<usize, record::Error> {
+    let queue = record.ranked(Moments.name(), i64::MIN, MOMENTS_MAX).await?;
+    let mut passed = 0;
+    for (key, row) in due(queue, now) {
+        passed += usize::from(!pass(record, key, row, now).await?.is_empty());
+    }
+    Ok(passed)
+}
+
+/// When to look again: the first moment that has not come, if there is one.
+///
+/// # Errors
+/// Whatever the record answers.
+pub async fn next_moment(record: &Record) -> Result<Option<Timestamp>, record::Error> {
+    let head = record.ranked(Moments.name(), i64::MIN, 1).await?;
+    Ok(head.first().and_then(|(_, row)| decode::<MomentRow>(Some(row))).map(|row| row.at))
+}
+
+fn due(queue: Vec<(String, Row)>, now: Timestamp) -> impl Iterator<Item = (String, MomentRow)> {
+    let rows = queue.into_iter().filter_map(|(key, row)| Some((key, decode::<MomentRow>(Some(&row))?)));
+    rows.take_while(move |(_, row)| row.at <= now)
+}
+
+async fn pass(
+    record: &Record,
+    key: String,
+    seen: MomentRow,
+    now: Timestamp,
+) -> Result<Vec<Event>, record::Error> {
+    let mut reads = vec![RowKey::new(Moments.name(), &key)];
+    if let Due::Request(request) = &seen.due {
+        reads.push(RowKey::new(Requests.name(), request.as_str()));
+    }
+    let decided = record
+        .decide(reads, move |rows, _| {
+            // Another host may have done it, or a later moment may have taken its place.
+            let stands: Option<MomentRow> = rows.state(Moments.name(), &key);
+            let append = if stands.as_ref() == Some(&seen) { happening(&seen, rows, now) } else { None };
+            Ok::<_, std::convert::Infallible>((append.into_iter().collect(), ()))
+        })
+        .await?;
+    match decided {
+        Decided::Appended { events, .. } => Ok(events),
+        Decided::Rejected(never) => match never {},
+    }
+}
+
+fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
+    let (stream, fact, cause): (StreamName, Fact, Option<EventId>) = match &row.due {
+        Due::Request(request) => {
+            let state: Option<RequestRow> = rows.state(Requests.name(), request.as_str());
+            let fact = fold::request::decide(state.as_ref(), Command::Lapse, now).ok()?;
+            (StreamName::new("request", request), fact, None)
+        }
+        Due::Look { seat, topic, set_by } => {
+            let passed =
+                MomentPassed { seat: seat.clone(), topic: topic.clone(), at: row.at, set_by: set_by.clone() };
+            (StreamName::new("moment", format!("{seat}|{topic}")), passed.into(), Some(set_by.clone()))
+        }
+    };
+    let named = match &row.due {
+        Due::Request(request) => request_key(request),
+        Due::Look { seat, topic, set_by } => format!("{}|{set_by}", look_key(seat, topic)),
+    };
+    let event = Proposed {
+        id: EventId::derived(&["moment", &named]),
+        actor: Actor { principal: PrincipalId::host(), seat: None },
+        cause,
+        label: Label::host(),
+        fact,
+    };
+    Some(Append { stream, expected: Expected::Any, events: vec![event], fence: None })
+}

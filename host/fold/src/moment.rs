@@ -1,0 +1,81 @@
+//! The next-moment queue: every moment at which something must happen, in one projection, soonest first.
+//!
+//! There is no timer for a subject anywhere: whoever runs the office looks at the head of this queue. What waits
+//! stands in the record, so a restart forgets nothing.
+
+use crate::projection::{Projection, Row};
+use event::{Event, EventId, Fact, RequestId, SeatId, Timestamp, Topic};
+use serde::{Deserialize, Serialize};
+
+/// What happens at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Due {
+    /// A request lapses.
+    Request(RequestId),
+    /// A seat looks again.
+    Look {
+        /// The seat.
+        seat: SeatId,
+        /// What at.
+        topic: Topic,
+        /// The `moment.set`.
+        set_by: EventId,
+    },
+}
+
+/// One moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MomentRow {
+    /// When.
+    pub at: Timestamp,
+    /// What happens then.
+    pub due: Due,
+}
+
+/// The rows under what they are about, ranked by their moment. Holds [`MomentRow`]s; one that has come is gone.
+pub struct Moments;
+
+/// Key of a request's moment.
+#[must_use]
+pub fn request_key(request: &RequestId) -> String {
+    format!("request/{request}")
+}
+
+/// Key of the moment at which a seat looks at a topic again.
+#[must_use]
+pub fn look_key(seat: &SeatId, topic: &Topic) -> String {
+    format!("look/{seat}|{topic}")
+}
+
+impl Projection for Moments {
+    fn name(&self) -> &'static str {
+        "moment"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        match &event.fact {
+            Fact::RequestAsked(body) => vec![request_key(&body.request)],
+            Fact::RequestAnswered(body) => vec![request_key(&body.request)],
+            Fact::RequestLapsed(body) => vec![request_key(&body.request)],
+            Fact::MomentSet(body) => vec![look_key(&body.seat, &body.topic)],
+            Fact::MomentPassed(body) => vec![look_key(&body.seat, &body.topic)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn evolve(&self, _key: &str, _row: Option<Row>, event: &Event) -> Option<Row> {
+        let row = match &event.fact {
+            Fact::RequestAsked(body) => {
+                MomentRow { at: body.due_at, due: Due::Request(body.request.clone()) }
+            }
+            Fact::MomentSet(body) => {
+                let (seat, topic) = (body.seat.clone(), body.topic.clone());
+                MomentRow { at: body.at, due: Due::Look { seat, topic, set_by: event.id.clone() } }
+            }
+            _ => return None,
+        };
+        let rank = Some(row.at.0);
+        Some(Row::of(&row, rank))
+    }
+}

@@ -1,0 +1,31 @@
+//! What turns are run with.
+
+use crate::pace::Pace;
+use event::TurnId;
+use gate::{Catalogue, Deltas};
+use record::Record;
+use std::sync::Arc;
+
+/// Makes what receives the text of one step of a turn as a model writes it.
+pub type DeltasFor = Arc<dyn Fn(&TurnId, u32) -> Arc<dyn Deltas> + Send + Sync>;
+
+/// What turns are run with.
+pub struct TurnParts<D: ?Sized> {
+    /// The one history.
+    pub record: Record,
+    /// What can be called.
+    pub catalogue: Arc<dyn Catalogue>,
+    /// How a turn waits.
+    pub pace: Arc<dyn Pace>,
+    /// The office's name, as its model is told.
+    pub office: String,
+    /// The tools that answers go out by, wherever a turn replies to. They are never on offer: a model that could
+    /// call them would speak where nobody asked.
+    pub answer_tools: &'static [&'static str],
+    /// Turns a source's own notation into plain text for a model.
+    pub readable: fn(&str) -> String,
+    /// Where text goes as a model writes it; nobody sees it otherwise.
+    pub deltas: Option<DeltasFor>,
+    /// The one door.
+    pub door: Arc<D>,
+}
