@@ -4,7 +4,9 @@
 
 mod crash;
 mod flow;
+mod hostile;
 mod noes;
+mod often_killed;
 mod shape;
 mod slack_out;
 mod start;

@@ -157,9 +157,14 @@ grants = ["slack.identity"]
 
     /// Builds the office and runs it.
     pub async fn open(&self) -> Office {
+        self.open_with(Ports::system()).await
+    }
+
+    /// Builds the office with a clock or a resolver of the test's own, and runs it.
+    pub async fn open_with(&self, ports: Ports) -> Office {
         let path = self.write();
         let config = Config::read(&path, []).unwrap();
-        let built = Arc::new(app::Office::build(config, Ports::system()).await.unwrap());
+        let built = Arc::new(app::Office::build(config, ports).await.unwrap());
         app::serve::start(&built).await.unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

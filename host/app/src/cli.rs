@@ -72,12 +72,39 @@ pub enum RecordCommand {
     /// Walk the whole record and name the first event that was changed, lost or put in.
     ///
     /// Without a head kept elsewhere it can say that the record is consistent, not that its end was not cut
-    /// off: note the head it prints, and give it to the next run.
+    /// off: note the head it prints, and give it to the next run, or compare with a clone of the journal.
     Verify {
         /// A head that was noted before: `POSITION:CHAIN`.
-        #[arg(long, value_name = "HEAD")]
+        #[arg(long, value_name = "HEAD", conflicts_with = "journal")]
         head: Option<String>,
+        /// The folder of a journal, best a fresh clone of its remote: each event is compared with its line.
+        #[arg(long, value_name = "DIR")]
+        journal: Option<PathBuf>,
     },
+    /// Write the journal: every event as one line of canonical JSON, in files that anything can read.
+    ///
+    /// Goes on where an earlier run or `serve` stopped. Refuses a folder that holds the journal of another
+    /// history. Runs beside a server, unless that server keeps its journal in the same folder.
+    Export {
+        /// The journal's folder; it is made when it is not there.
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+    },
+    /// Make a record from a journal: the same events with their places, times and chain, and their rows.
+    ///
+    /// Every line is checked. It is all or nothing: after an error the new record is empty.
+    Restore {
+        /// The journal's folder.
+        #[arg(long, value_name = "DIR")]
+        from: PathBuf,
+        /// The new SQLite file; a record that holds events already is refused.
+        #[arg(long, value_name = "FILE")]
+        to: PathBuf,
+    },
+    /// Throw all rows away and fold them again from the events.
+    ///
+    /// It is one transaction: whoever reads sees the old rows or the new ones, and whoever appends waits.
+    Rebuild,
 }
 
 /// Which events to print, and how.

@@ -15,6 +15,11 @@ pub const ENV_PREFIX: &str = "CHANCERY_";
 /// Variables with that prefix that are not settings.
 const ENV_NOT_SETTINGS: &[&str] = &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_WASM_BY"];
 
+/// How many times the worst case may be held: beyond this a purse is full of holds and nothing is bought.
+const HEADROOM_MAX: u64 = 100;
+/// The longest name of an office, in characters: it stands in every request to a model.
+const NAME_CHARS_MAX: usize = 100;
+
 /// Everything an operator sets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +28,8 @@ pub struct Config {
     pub office: OfficeConfig,
     /// Where the record is kept.
     pub record: RecordConfig,
+    /// Where the record's journal is written; nowhere when absent.
+    pub journal: Option<JournalConfig>,
     /// Where the host listens.
     #[serde(default)]
     pub listen: ListenConfig,
@@ -96,6 +103,34 @@ fn turns_max() -> usize {
 pub struct RecordConfig {
     /// The SQLite file; it is made when it is not there.
     pub sqlite: PathBuf,
+}
+
+/// The record as text: written beside the office, and pushed to a git remote when there is one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalConfig {
+    /// Its folder; it is made when it is not there.
+    pub folder: PathBuf,
+    /// The git repository it is pushed to, as `git push` takes it. Never with a password in it.
+    pub remote: Option<String>,
+    /// The branch there; nothing else may be on it.
+    #[serde(default = "journal_branch")]
+    pub branch: String,
+}
+
+fn journal_branch() -> String {
+    "journal".to_owned()
+}
+
+impl JournalConfig {
+    /// Where it is pushed.
+    ///
+    /// # Errors
+    /// What is wrong with `remote` or `branch`.
+    pub fn remote(&self) -> Result<Option<record::Remote>> {
+        let remote = self.remote.as_ref().map(|url| record::Remote::new(url, &self.branch)).transpose();
+        remote.map_err(|why| anyhow::anyhow!("`[journal]`: {why}"))
+    }
 }
 
 /// Where the host listens.
@@ -254,6 +289,7 @@ impl Config {
         anchor(&mut self.policies);
         anchor(&mut self.prices);
         self.cache.iter_mut().for_each(anchor);
+        self.journal.iter_mut().for_each(|journal| anchor(&mut journal.folder));
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
             plugin.settings_from.values_mut().for_each(anchor);
@@ -272,12 +308,22 @@ impl Config {
                 "an office without a purse does not start: set `day` or `month` in `[purse]`, such as day = \"5.00\""
             );
         }
-        if self.purse.headroom < gate::purse::HEADROOM_MIN {
+        let headroom = gate::purse::HEADROOM_MIN..=HEADROOM_MAX;
+        if !headroom.contains(&self.purse.headroom) {
             bail!(
-                "`purse.headroom` is {}: below {} a hold would not cover the worst case",
+                "`purse.headroom` is {}: between {} times the worst case, below which a hold would not cover it, \
+                 and {} times are held",
                 self.purse.headroom,
-                gate::purse::HEADROOM_MIN
+                headroom.start(),
+                headroom.end()
             );
+        }
+        let name = &self.office.name;
+        if name.trim().is_empty()
+            || name.chars().count() > NAME_CHARS_MAX
+            || name.chars().any(char::is_control)
+        {
+            bail!("`office.name` is one line of 1 to {NAME_CHARS_MAX} characters: every model is told it");
         }
         let steps = 2..=turn::STEPS_MAX_CEILING;
         if !steps.contains(&self.office.steps_max) {
@@ -296,9 +342,16 @@ impl Config {
                 self.office.lease_ms
             );
         }
+        if let Some(journal) = &self.journal {
+            journal.remote()?;
+        }
         let mut names = std::collections::BTreeSet::new();
         if let Some(twice) = self.plugins.iter().find(|plugin| !names.insert(&plugin.name)) {
             bail!("the plugin `{}` is configured twice", twice.name);
+        }
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
+            bail!("the seat `{}` is configured twice", twice.name);
         }
         if !self.seats.iter().any(|seat| seat.name == self.office.front_desk) {
             bail!("`office.front_desk` is `{}`, and no [[seat]] has that name", self.office.front_desk);
@@ -403,6 +456,24 @@ role = "assistant"
         assert_eq!(error.lines().count(), 1);
         let error = read(SMALL, &[("CHANCERY_PURSE__DYA", "1")]).unwrap_err().to_string();
         assert!(error.contains("CHANCERY_PURSE__DYA") && error.contains("dya"), "{error}");
+    }
+
+    #[test]
+    fn a_value_beyond_its_limits_is_named() {
+        let seat = SMALL.split("[[seat]]").nth(1).unwrap();
+        let twice = format!("{SMALL}\n[[seat]]{seat}");
+        for (text, word) in [
+            (SMALL.replace("[purse]", "[purse]\nheadroom = 1"), "headroom"),
+            (SMALL.replace("[purse]", "[purse]\nheadroom = 9223372036854775807"), "headroom"),
+            (SMALL.replace("\"Test\"", "\"\""), "office.name"),
+            (SMALL.replace("\"Test\"", "\"a\\n[office] b\""), "office.name"),
+            (SMALL.replace("\"Test\"", &format!("{:?}", "x".repeat(101))), "office.name"),
+            (twice, "seat_front-desk` is configured twice"),
+            (SMALL.replace("[purse]", "[journal]\nfolder = \"j\"\nremote = \"https://a:b@c/d\"\n[purse]"), "password"),
+        ] {
+            let error = read(&text, &[]).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
     }
 
     #[test]

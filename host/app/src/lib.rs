@@ -3,7 +3,9 @@
 pub mod cli;
 pub mod config;
 pub mod doctor;
+pub mod journal;
 pub mod look;
+pub mod progress;
 pub mod run;
 pub mod seed;
 pub mod serve;

@@ -11,7 +11,7 @@ use fold::turn::TurnState;
 use gate::Catalogue;
 use gate::policy::{PolicySet, run_cases};
 use record::{Anchor, Record};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Events read at a time.
@@ -19,7 +19,11 @@ const PAGE_EVENTS: usize = 500;
 /// Events of one stream that are shown: far more than a turn or a call has.
 const STREAM_EVENTS_MAX: usize = 10_000;
 
-async fn open(config: &Config) -> Result<Record> {
+/// Opens the record of a configuration for reading.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub(crate) async fn open(config: &Config) -> Result<Record> {
     let path = &config.record.sqlite;
     Record::open_sqlite_read_only(path).await.with_context(|| {
         format!(
@@ -36,10 +40,15 @@ async fn open(config: &Config) -> Result<Record> {
 pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
     let record = open(config).await?;
     let mut out = std::io::stdout().lock();
+    let terminal = std::io::stdout().is_terminal();
     let mut print = |event: &Event| -> std::io::Result<()> {
         if args.json {
-            out.write_all(&event::canonical(&event.to_json()))?;
-            out.write_all(b"\n")
+            let json = event::canonical(&event.to_json());
+            // A program gets the canonical bytes; a terminal gets the same JSON, with nothing in it that steers.
+            match std::str::from_utf8(&json) {
+                Ok(json) if terminal => writeln!(out, "{}", show::printable_json(json)),
+                _ => out.write_all(&json).and_then(|()| out.write_all(b"\n")),
+            }
         } else {
             writeln!(out, "{}", show::line(event))
         }

@@ -3,7 +3,7 @@
 use crate::cli::{Cli, Command, PluginCommand, PolicyCommand, RecordCommand, TurnCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{doctor, look, serve};
+use crate::{doctor, journal, look, serve};
 use anyhow::{Context, Result};
 use event::PrincipalId;
 use front::{Front, Look, Session, chat, router};
@@ -24,9 +24,15 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Serve => serve_office(path).await,
         Command::Chat { session } => chat_office(path, session).await,
         Command::Record(RecordCommand::Show(args)) => look::record_show(&read(path)?, &args).await,
-        Command::Record(RecordCommand::Verify { head }) => {
+        Command::Record(RecordCommand::Verify { journal: Some(folder), .. }) => {
+            journal::verify(&read(path)?, &folder).await
+        }
+        Command::Record(RecordCommand::Verify { head, journal: None }) => {
             look::record_verify(&read(path)?, head.as_deref()).await
         }
+        Command::Record(RecordCommand::Export { to }) => journal::export(&read(path)?, &to).await,
+        Command::Record(RecordCommand::Restore { from, to }) => journal::restore(&from, &to).await,
+        Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
         Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
         Command::Plugin(PluginCommand::List) => look::plugin_list(&read(path)?).await,
         Command::Policy(PolicyCommand::Check) => look::policy_check(&read(path)?, false).await,
@@ -51,6 +57,7 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     })?;
     let office = Arc::new(Office::build(config, Ports::system()).await?);
     serve::start(&office).await?;
+    let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
     let front =
         Front { record: office.record.clone(), host: PrincipalId::host(), keys, clock: office.clock.clone() };
@@ -59,6 +66,11 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     }
     println!("listening on http://{}", listener.local_addr()?);
     std::io::stdout().flush()?;
+    let (ended, end) = watch::channel(false);
+    let journaling = async {
+        journal::keep(journal, &office, end).await;
+        Ok(())
+    };
     let mut stopped = stop.clone();
     let listening = async {
         let until = async move {
@@ -72,7 +84,13 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
-    tokio::try_join!(listening, serve::run(office, stop), signals)?;
+    let working = async {
+        tokio::try_join!(listening, serve::run(office.clone(), stop))?;
+        // Nothing is appended from here on: the journal can be brought to the record's end.
+        ended.send_replace(true);
+        Ok(())
+    };
+    tokio::try_join!(working, signals, journaling)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each start compares what the files say with what the record says, and appends what differs, in one commit.
 
-use crate::config::Config;
+use crate::config::{Config, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
     Actor, BudgetSet, Digest, EventId, Expected, Fact, Label, NanoUsd, Period, PluginGranted, PolicyApplied,
@@ -17,6 +17,8 @@ use std::path::Path;
 
 /// The largest policy or price file, in bytes: far above any that people wrote, far below what hurts.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The methods that a route may name: those of RFC 9110 and RFC 5789 that carry a request to an address.
+const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// The budget of the whole office for a day.
 pub const BUDGET_DAY: &str = "organisation-day";
 /// The budget of the whole office for a month.
@@ -231,21 +233,38 @@ pub fn grants(
         for (key, path) in &plugin.settings_from {
             settings.insert(key.clone(), serde_json::Value::String(read_text(path)?));
         }
-        let routes = plugin.routes.iter().map(|route| Route {
-            methods: route.methods.iter().map(|method| method.to_uppercase()).collect(),
-            origin: route.origin.trim_end_matches('/').to_owned(),
-            path_prefix: route.path_prefix.clone(),
-            credential: route.credential.clone(),
-        });
+        let routes = plugin
+            .routes
+            .iter()
+            .map(|one| route(one).with_context(|| format!("a route of the plugin `{}`", plugin.name)));
+        let routes = routes.collect::<Result<Vec<Route>>>()?;
         let digest = digests
             .get(&plugin.name)
             .cloned()
             .with_context(|| format!("the plugin `{}` has no file", plugin.name))?;
-        let granted =
-            PluginGranted { plugin: plugin.name.clone(), digest, routes: routes.collect(), settings };
+        let granted = PluginGranted { plugin: plugin.name.clone(), digest, routes, settings };
         grants.insert(plugin.name.clone(), granted);
     }
     Ok(grants)
+}
+
+/// One granted route. What no request could ever go by is a slip of the pen, and stops the start.
+fn route(config: &RouteConfig) -> Result<Route> {
+    let methods: Vec<String> = config.methods.iter().map(|method| method.to_uppercase()).collect();
+    let unknown = methods.iter().find(|method| !METHODS.contains(&method.as_str()));
+    if let Some(method) = unknown {
+        bail!("`{}` is not a method; name some of {}", method.escape_debug(), METHODS.join(", "));
+    }
+    if methods.is_empty() {
+        bail!("it has no `methods`: name some of {}", METHODS.join(", "));
+    }
+    let origin = config.origin.trim_end_matches('/');
+    egress::Origin::parse(origin).with_context(|| format!("`origin = {:?}`", config.origin))?;
+    if !config.path_prefix.starts_with('/') {
+        bail!("`path_prefix = {:?}` does not start with `/`", config.path_prefix);
+    }
+    let (path_prefix, credential) = (config.path_prefix.clone(), config.credential.clone());
+    Ok(Route { methods, origin: origin.to_owned(), path_prefix, credential })
 }
 
 fn read_text(path: &Path) -> Result<String> {
@@ -254,4 +273,50 @@ fn read_text(path: &Path) -> Result<String> {
         bail!("`{}` is {size} bytes; the limit is {FILE_BYTES_MAX}", path.display());
     }
     std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::route;
+    use crate::config::RouteConfig;
+
+    fn config(method: &str, origin: &str, path_prefix: &str) -> RouteConfig {
+        let methods = method.split('|').filter(|method| !method.is_empty()).map(str::to_owned).collect();
+        RouteConfig {
+            methods,
+            origin: origin.to_owned(),
+            path_prefix: path_prefix.to_owned(),
+            credential: None,
+        }
+    }
+
+    #[test]
+    fn a_route_is_kept_in_the_form_that_requests_are_matched_with() {
+        let route = route(&config("get|Post", "https://a.example/", "/api/")).unwrap();
+        assert_eq!(
+            (route.methods, route.origin.as_str()),
+            (vec!["GET".into(), "POST".into()], "https://a.example")
+        );
+    }
+
+    #[test]
+    fn a_route_that_no_request_could_go_by_is_no_route() {
+        for (method, origin, path) in [
+            ("*", "https://a.example", "/"),
+            ("GET\r\nX: y", "https://a.example", "/"),
+            ("", "https://a.example", "/"),
+            ("CONNECT", "https://a.example", "/"),
+            ("GET", "*", "/"),
+            ("GET", "https://*.a.example", "/"),
+            ("GET", "http://127.0.0.1:*", "/"),
+            ("GET", "https://user@a.example", "/"),
+            ("GET", "javascript:alert(1)", "/"),
+            ("GET", "https://a.example/v1", "/"),
+            ("GET", "https://a.example", "api"),
+            ("GET", "https://a.example", ""),
+        ] {
+            let error = route(&config(method, origin, path)).unwrap_err();
+            assert!(!format!("{error:#}").contains('\n'), "{error:#}");
+        }
+    }
 }

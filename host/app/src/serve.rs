@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
+use tokio::time::Instant;
 use turn::{Opening, RealPace, TurnParts};
 
 /// How many chances a running turn has to renew its lease within the lease's time.
@@ -30,8 +31,8 @@ const RENEWALS_PER_LEASE: i64 = 3;
 const LOOK_MS: u64 = 250;
 /// How long running turns may finish after the office was told to stop; the rest goes on at the next start.
 const STOP_GRACE_MS: u64 = 5_000;
-/// How long a turn that stopped with an error waits before it is run again.
-const AGAIN_MS: i64 = 5_000;
+/// How long a turn that stopped with an error waits before it is run again. Counted on a clock that nobody sets.
+const AGAIN_MS: u64 = 5_000;
 /// Recently ended turns kept for the burst window.
 const RECENT_TURNS_MAX: usize = 1_000;
 /// The system seat whose duties the host does.
@@ -155,10 +156,10 @@ fn may_pass(error: &record::Error) -> bool {
 #[derive(Default)]
 struct Running {
     tasks: JoinSet<(TurnId, Result<(), turn::Error>)>,
-    /// Turns running here, by id.
-    here: BTreeMap<TurnId, ()>,
+    /// Turns running here, and the task of each.
+    here: BTreeMap<TurnId, task::Id>,
     /// Turns that may not be tried before a moment.
-    later: BTreeMap<TurnId, event::Timestamp>,
+    later: BTreeMap<TurnId, Instant>,
     /// Turns seen lately, open or ended: the burst window is counted from their opening.
     recent: BTreeMap<TurnId, TurnRow>,
 }
@@ -203,18 +204,26 @@ impl Running {
                 Ok((turn, Err(error))) => {
                     tracing::warn!(%turn, error = format!("{:#}", anyhow::Error::from(error)), "a turn stopped; it will be run again");
                     self.here.remove(&turn);
-                    self.later.insert(turn, now.plus_ms(AGAIN_MS));
+                    self.postpone(turn);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a turn's task broke; it goes on when its lease has ended")
+                    tracing::error!(%error, "a turn's task broke; it goes on when its lease has ended");
+                    let broken = self.here.extract_if(.., |_, task| *task == error.id());
+                    let broken: Vec<TurnId> = broken.map(|(turn, _)| turn).collect();
+                    broken.into_iter().for_each(|turn| self.postpone(turn));
                 }
             }
         }
-        self.later.retain(|_, at| *at > now);
-        self.recent.retain(|_, row| now.since_ms(row.opened_at) < attention::BURST_WINDOW_MS);
+        self.later.retain(|_, at| *at > Instant::now());
+        self.recent.retain(|_, row| attention::is_in_window(row, now));
         while self.recent.len() > RECENT_TURNS_MAX {
             self.recent.pop_first();
         }
+    }
+
+    /// Leaves `turn` alone for a while.
+    fn postpone(&mut self, turn: TurnId) {
+        self.later.insert(turn, Instant::now() + Duration::from_millis(AGAIN_MS));
     }
 }
 
@@ -268,15 +277,15 @@ async fn take_up(
     let name = format!("turn/{}", row.turn);
     let Some(lease) = office.record.lease(&name, &office.node, office.config.office.lease_ms).await? else {
         // Another runs it, or ran it and died: its lease says so until it ends.
-        running.later.insert(row.turn, office.now().plus_ms(AGAIN_MS));
+        running.postpone(row.turn);
         return Ok(());
     };
-    running.here.insert(row.turn.clone(), ());
-    let (office, parts) = (office.clone(), parts.clone());
-    running.tasks.spawn(async move {
-        let ran = run_leased(&office, &parts, &row.turn, lease).await;
-        (row.turn, ran)
+    let (office, parts, turn) = (office.clone(), parts.clone(), row.turn.clone());
+    let task = running.tasks.spawn(async move {
+        let ran = run_leased(&office, &parts, &turn, lease).await;
+        (turn, ran)
     });
+    running.here.insert(row.turn, task.id());
     Ok(())
 }
 
@@ -308,4 +317,23 @@ async fn run_leased(
         tracing::debug!(%turn, %error, "the lease of a turn ends by itself");
     }
     ran.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Running;
+    use event::{Timestamp, TurnId};
+
+    #[tokio::test]
+    async fn a_turn_whose_task_broke_is_run_again() {
+        let mut running = Running::default();
+        let turn = TurnId::derived(&["a"]);
+        let task = running.tasks.spawn(async { panic!("a fault of the host") });
+        running.here.insert(turn.clone(), task.id());
+        while !running.here.is_empty() {
+            tokio::task::yield_now().await;
+            running.collect(Timestamp(0));
+        }
+        assert!(running.later.contains_key(&turn));
+    }
 }

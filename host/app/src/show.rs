@@ -5,6 +5,7 @@
 
 use event::{Event, Fact, Origin, StreamName, TurnId};
 use fold::turn::TurnState;
+use front::visible::steers;
 use std::fmt::Write as _;
 
 /// The most characters of one text on one line.
@@ -26,29 +27,46 @@ pub fn line(event: &Event) -> String {
 /// `text` on one line, safe to print, cut at [`TEXT_CHARS_MAX`].
 #[must_use]
 pub fn short(text: &str) -> String {
-    let mut shown: String = text.chars().take(TEXT_CHARS_MAX).flat_map(char::escape_debug_visible).collect();
+    let mut shown = one_line(&text.chars().take(TEXT_CHARS_MAX).collect::<String>());
     if text.chars().count() > TEXT_CHARS_MAX {
         shown.push('…');
     }
     shown
 }
 
-trait EscapeVisible {
-    fn escape_debug_visible(self) -> Vec<char>;
+/// `text` with control characters and those that steer a terminal written out; all else stays. Doing it twice
+/// is doing it once.
+fn one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
 }
 
-impl EscapeVisible for char {
-    /// Control characters and the invisible ones that reorder text are written out; all else stays.
-    fn escape_debug_visible(self) -> Vec<char> {
-        let reorders = matches!(self, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if self.is_control() || reorders { self.escape_default().collect() } else { vec![self] }
+/// A JSON text that means the same and is safe to print: what steers a terminal stands as `\uXXXX`.
+#[must_use]
+pub fn printable_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_control() || steers(c) {
+            // JSON writes characters beyond the first plane as two units.
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            shown.push(c);
+        }
     }
+    shown
 }
 
 /// What a fact says, shortly.
 #[must_use]
 pub fn summary(fact: &Fact) -> String {
-    office(fact).or_else(|| conversation(fact)).or_else(|| turn(fact)).unwrap_or_else(|| call(fact))
+    let said =
+        office(fact).or_else(|| conversation(fact)).or_else(|| turn(fact)).unwrap_or_else(|| call(fact));
+    // Whatever a kind forgets to shorten is made safe here.
+    one_line(&said)
 }
 
 fn office(fact: &Fact) -> Option<String> {
@@ -86,7 +104,7 @@ fn conversation(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::DeliveryReceived(b) => {
             let retry = if b.retry > 0 { format!(" (retry {})", b.retry) } else { String::new() };
-            format!("{} {} {} {}{retry}", b.source, b.kind, b.event, b.subtype)
+            format!("{} {} {} {}{retry}", b.source, short(&b.kind), short(&b.event), short(&b.subtype))
         }
         Fact::DeliveryClassified(b) => format!("{:?}: {}", b.class, b.reason).to_lowercase(),
         Fact::MessageReceived(b) => {
@@ -232,12 +250,50 @@ pub fn turn_text(
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{one_line, printable_json, short, summary};
+    use event::DeliveryReceived;
+    use front::visible::steers;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     #[test]
     fn a_text_from_outside_cannot_move_the_cursor_or_forge_a_line() {
         let shown = short("a\n\u{1b}[2J\u{202e}b\rc\u{9b}");
         assert!(shown.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{shown}");
         assert!(short(&"é".repeat(500)).ends_with('…'));
+    }
+
+    #[test]
+    fn no_field_of_a_delivery_steers_the_terminal_or_fills_it() {
+        let hostile = "\u{0}\u{85}\u{2028}\u{202e}\u{e0041}".to_owned() + &"x".repeat(10_000);
+        let delivery = DeliveryReceived {
+            source: "slack".to_owned(),
+            kind: hostile.clone(),
+            event: hostile.clone(),
+            subtype: hostile.clone(),
+            external_id: hostile,
+            retry: 0,
+            payload: json!({}),
+        };
+        let said = summary(&delivery.into());
+        assert!(!said.chars().any(|c| c.is_control() || steers(c)), "{said}");
+        assert!(said.len() < 1_000, "{}", said.len());
+    }
+
+    proptest! {
+        #[test]
+        fn one_line_is_one_line_and_doing_it_twice_changes_nothing(text in any::<String>()) {
+            let shown = one_line(&text);
+            prop_assert!(!shown.chars().any(|c| c.is_control() || steers(c)));
+            prop_assert_eq!(one_line(&shown), shown);
+        }
+
+        #[test]
+        fn json_for_a_terminal_is_the_same_json(text in "[\\PC\u{0}-\u{1f}\u{7f}-\u{9f}\u{202e}\u{2028}\u{e0041}\"]{0,20}") {
+            let value = json!({"a": [text.clone()], text: 1});
+            let shown = printable_json(&value.to_string());
+            prop_assert!(!shown.chars().any(|c| c.is_control() || steers(c)));
+            prop_assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+        }
     }
 }

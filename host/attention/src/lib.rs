@@ -16,7 +16,7 @@ pub mod wake;
 
 pub use moment::{MOMENTS_MAX, next_moment, pass_moments};
 pub use pressure::{WAKE_LINE, pressure};
-pub use wake::{BURST_WINDOW_MS, Wake, due, open_turns, wake};
+pub use wake::{BURST_WINDOW_MS, Wake, due, is_in_window, open_turns, wake};
 
 #[cfg(test)]
 mod tests;

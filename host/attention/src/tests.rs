@@ -154,6 +154,19 @@ async fn a_burst_is_one_wake_at_once_and_one_when_its_window_ends() {
 }
 
 #[tokio::test]
+async fn a_clock_that_was_set_back_keeps_no_topic_waiting() {
+    let office = Office::new().await;
+    let hour_ms = 3_600_000;
+    let asked_by = office.at(hour_ms).ask(TOPIC, "m1").await;
+    let turn = office.open(TOPIC, &asked_by).await;
+    office.end(&turn).await;
+    let ended = office.turn(&turn).await;
+    let newest = office.at(1_000).ask(TOPIC, "m2").await;
+    let wakes = office.wakes(&[ended]).await;
+    assert_eq!(wakes.into_iter().map(|wake| wake.asked_by).collect::<Vec<_>>(), [newest]);
+}
+
+#[tokio::test]
 async fn the_heaviest_comes_first_and_of_two_alike_the_one_that_waited_longer() {
     let office = Office::new().await;
     office.at(1_000).ask("slack:T1:C1:1.0", "early").await;

@@ -89,12 +89,16 @@ pub fn due(rows: &[SignalRow], now: Timestamp, turns: &[TurnRow]) -> Vec<Wake> {
     heavy.into_iter().map(|(_, row)| wake_of(row)).collect()
 }
 
+/// Whether the burst window of `turn` is still open. A turn that opens in the future was opened before the clock
+/// was set back: waiting for its window could mean waiting for hours.
+#[must_use]
+pub fn is_in_window(turn: &TurnRow, now: Timestamp) -> bool {
+    (0..BURST_WINDOW_MS).contains(&now.since_ms(turn.opened_at))
+}
+
 fn waits(row: &SignalRow, now: Timestamp, turns: &[TurnRow]) -> bool {
     let same = |turn: &&TurnRow| turn.seat == row.seat && turn.topic == row.topic;
-    turns
-        .iter()
-        .filter(same)
-        .any(|turn| turn.ending.is_none() || now.since_ms(turn.opened_at) < BURST_WINDOW_MS)
+    turns.iter().filter(same).any(|turn| turn.ending.is_none() || is_in_window(turn, now))
 }
 
 /// Heaviest first; of two alike, the one that has waited longer.

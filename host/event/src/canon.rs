@@ -43,7 +43,8 @@ pub fn inexact(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{canonical, inexact};
+    use super::{INTEGER_MAX, canonical, inexact};
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     fn canon(text: &str) -> String {
@@ -68,6 +69,118 @@ mod tests {
              \"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\",\
              \"😀\":\"Emoji: Grinning Face\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}"
         );
+    }
+
+    /// IEEE-754 bits and how they are written: RFC 8785, appendix B, all that are finite.
+    const NUMBERS: &[(u64, &str)] = &[
+        (0x0000_0000_0000_0000, "0"),
+        (0x8000_0000_0000_0000, "0"),
+        (0x0000_0000_0000_0001, "5e-324"),
+        (0x8000_0000_0000_0001, "-5e-324"),
+        (0x7fef_ffff_ffff_ffff, "1.7976931348623157e+308"),
+        (0xffef_ffff_ffff_ffff, "-1.7976931348623157e+308"),
+        (0x4340_0000_0000_0000, "9007199254740992"),
+        (0xc340_0000_0000_0000, "-9007199254740992"),
+        (0x4430_0000_0000_0000, "295147905179352830000"),
+        (0x44b5_2d02_c7e1_4af5, "9.999999999999997e+22"),
+        (0x44b5_2d02_c7e1_4af6, "1e+23"),
+        (0x44b5_2d02_c7e1_4af7, "1.0000000000000001e+23"),
+        (0x444b_1ae4_d6e2_ef4e, "999999999999999700000"),
+        (0x444b_1ae4_d6e2_ef4f, "999999999999999900000"),
+        (0x444b_1ae4_d6e2_ef50, "1e+21"),
+        (0x3eb0_c6f7_a0b5_ed8c, "9.999999999999997e-7"),
+        (0x3eb0_c6f7_a0b5_ed8d, "0.000001"),
+        (0x41b3_de43_5555_5553, "333333333.3333332"),
+        (0x41b3_de43_5555_5554, "333333333.33333325"),
+        (0x41b3_de43_5555_5555, "333333333.3333333"),
+        (0x41b3_de43_5555_5556, "333333333.3333334"),
+        (0x41b3_de43_5555_5557, "333333333.33333343"),
+        (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
+        (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
+    ];
+
+    #[test]
+    fn the_numbers_of_rfc_8785_are_written_as_it_says_and_read_back_to_the_bit() {
+        for (bits, written) in NUMBERS {
+            let number = f64::from_bits(*bits);
+            assert_eq!(canonical(&json!(number)), written.as_bytes(), "{bits:#x}");
+            let back: f64 = serde_json::from_str(written).unwrap();
+            // The two zeros are one number.
+            assert!(back.to_bits() == *bits || number == 0.0, "{written} reads as {:#x}", back.to_bits());
+        }
+        for bits in [0x7fff_ffff_ffff_ffff, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000] {
+            assert!(
+                serde_json::Number::from_f64(f64::from_bits(bits)).is_none(),
+                "no JSON has such a number"
+            );
+        }
+    }
+
+    #[test]
+    fn two_integers_that_share_their_bytes_are_both_inexact() {
+        let (one, other) = (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64));
+        assert_eq!(canonical(&one), canonical(&other));
+        assert!(inexact(&one).is_some() && inexact(&other).is_some());
+        assert_eq!(canonical(&json!(INTEGER_MAX)), b"9007199254740991");
+    }
+
+    fn value(number: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            number,
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Numbers that JSON keeps exactly and in one form: integers up to 2^53-1, and what has a fraction.
+    fn exact() -> impl Strategy<Value = Value> {
+        let limit = i64::try_from(INTEGER_MAX).unwrap();
+        prop_oneof![
+            (-limit..=limit).prop_map(Value::from),
+            any::<f64>()
+                .prop_filter("a fraction", |n| n.is_finite() && n.fract() != 0.0)
+                .prop_map(Value::from),
+        ]
+    }
+
+    fn any_number() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(Value::from),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_exact_reads_back_as_it_was(value in value(exact())) {
+            prop_assert_eq!(inexact(&value), None);
+            let back: Value = serde_json::from_slice(&canonical(&value)).unwrap();
+            prop_assert_eq!(back, value);
+        }
+
+        #[test]
+        fn canonical_form_is_its_own_canonical_form(value in value(any_number())) {
+            let once = canonical(&value);
+            let twice = canonical(&serde_json::from_slice(&once).unwrap());
+            prop_assert_eq!(once, twice);
+        }
+
+        #[test]
+        fn every_double_is_read_back_to_the_bit(bits in any::<u64>()) {
+            let number = f64::from_bits(bits);
+            prop_assume!(number.is_finite() && number != 0.0);
+            let back: f64 = serde_json::from_slice(&canonical(&json!(number))).unwrap();
+            prop_assert_eq!(back.to_bits(), bits);
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub fn visible(text: &str) -> String {
 }
 
 /// Characters that show nothing and change how what is around them reads.
-fn steers(c: char) -> bool {
+#[must_use]
+pub fn steers(c: char) -> bool {
     matches!(c,
         // C1 controls, among them the one-character form of `ESC [`.
         '\u{80}'..='\u{9f}'

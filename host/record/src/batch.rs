@@ -5,14 +5,16 @@
 
 use crate::admit::{Admitted, Known, admit};
 use crate::append::{Draft, Prepared, prepare};
-use crate::job::Decision;
+use crate::job::{Decision, Part};
 use crate::lease::{self, Lease};
 use crate::rows::{Cache, RowKey, concerned};
+use crate::store::Writes;
 use crate::stored::{Head, Stored, seal};
-use crate::{Clock, Error, sqlite};
+use crate::{Clock, Error};
 use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::{mpsc, watch};
 
 /// Events a rebuild folds between two writes of rows: bounds its memory.
 const REBUILD_EVENTS: usize = 500;
@@ -39,14 +41,14 @@ impl From<Error> for Stop {
 }
 
 pub(crate) struct Batch<'a> {
-    database: &'a mut sqlite::Writer,
+    database: &'a mut dyn Writes,
     clock: &'a dyn Clock,
     head: Head,
     cache: Cache,
 }
 
 impl<'a> Batch<'a> {
-    pub(crate) async fn begin(database: &'a mut sqlite::Writer, clock: &'a dyn Clock) -> Result<Self, Error> {
+    pub(crate) async fn begin(database: &'a mut dyn Writes, clock: &'a dyn Clock) -> Result<Self, Error> {
         let head = database.begin().await?;
         Ok(Self { database, clock, head, cache: Cache::default() })
     }
@@ -54,13 +56,19 @@ impl<'a> Batch<'a> {
     /// Writes the rows, commits, and says where the record ends.
     pub(crate) async fn commit(mut self) -> Result<GlobalPosition, Error> {
         self.write_rows().await?;
-        self.database.commit().await?;
-        Ok(GlobalPosition(self.head.global_position))
+        let head = GlobalPosition(self.head.global_position);
+        self.database.commit(head).await?;
+        Ok(head)
     }
 
     /// The moment of the next call: the clock's, but never before the last event.
     fn moment(&self) -> Timestamp {
         self.clock.now().max(self.head.at)
+    }
+
+    /// The moment that leases are judged by.
+    fn lease_moment(&self) -> Timestamp {
+        lease::moment(self.moment(), self.clock.now())
     }
 
     pub(crate) async fn append(&mut self, call: Vec<Prepared>) -> Result<Vec<Event>, Stop> {
@@ -173,7 +181,7 @@ impl<'a> Batch<'a> {
         ttl_ms: i64,
     ) -> Result<Option<Lease>, Stop> {
         let standing = self.database.lease(name).await?;
-        let taken = lease::take(standing.as_ref(), name, holder, self.moment(), ttl_ms);
+        let taken = lease::take(standing.as_ref(), name, holder, self.lease_moment(), ttl_ms);
         if let Some(lease) = &taken {
             self.database.put_lease(lease).await.map_err(Stop::Batch)?;
         }
@@ -182,14 +190,14 @@ impl<'a> Batch<'a> {
 
     pub(crate) async fn renew(&mut self, lease: &Lease, ttl_ms: i64) -> Result<Lease, Stop> {
         let standing = self.database.lease(&lease.name).await?;
-        let longer = lease::renew(standing.as_ref(), lease, self.moment(), ttl_ms)?;
+        let longer = lease::renew(standing.as_ref(), lease, self.lease_moment(), ttl_ms)?;
         self.database.put_lease(&longer).await.map_err(Stop::Batch)?;
         Ok(longer)
     }
 
     pub(crate) async fn release(&mut self, lease: &Lease) -> Result<(), Stop> {
         let standing = self.database.lease(&lease.name).await?;
-        let free = lease::release(standing.as_ref(), lease, self.moment())?;
+        let free = lease::release(standing.as_ref(), lease, self.lease_moment())?;
         self.database.put_lease(&free).await.map_err(Stop::Batch)
     }
 
@@ -198,11 +206,11 @@ impl<'a> Batch<'a> {
     }
 
     /// Throws all rows away and folds the whole record again. Says how many events it folded.
-    pub(crate) async fn rebuild(&mut self) -> Result<u64, Stop> {
+    pub(crate) async fn rebuild(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Stop> {
         self.write_rows().await.map_err(Stop::Batch)?;
         self.cache.clear();
         self.database.savepoint().await.map_err(Stop::Batch)?;
-        match self.fold_all().await {
+        match self.fold_all(progress).await {
             Ok(count) => Ok(count),
             Err(error @ Error::Unavailable { .. }) => Err(Stop::Batch(error)),
             Err(error) => {
@@ -214,7 +222,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    async fn fold_all(&mut self) -> Result<u64, Error> {
+    async fn fold_all(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Error> {
         self.database.clear_rows().await?;
         let mut after = GlobalPosition(0);
         // Ends at the head, which cannot move while this transaction lasts.
@@ -231,6 +239,45 @@ impl<'a> Batch<'a> {
             }
             self.write_rows().await?;
             self.cache.clear();
+            progress.send_replace(after.0);
         }
+    }
+
+    /// Takes in a whole record, events, times, places and chain as they were stored, and folds its rows. Everything
+    /// or nothing: any error ends the batch. Says how many events there are.
+    pub(crate) async fn restore(
+        &mut self,
+        mut parts: mpsc::Receiver<Part>,
+        progress: &watch::Sender<u64>,
+    ) -> Result<u64, Stop> {
+        if self.head.global_position > 0 {
+            return Err(Stop::Call(Error::NotEmpty { end: GlobalPosition(self.head.global_position) }));
+        }
+        loop {
+            match parts.recv().await {
+                Some(Part::Events(events)) => self.place(events).await.map_err(Stop::Batch)?,
+                Some(Part::End) => break,
+                None => return Err(Stop::Batch(Error::unavailable("what is restored broke off"))),
+            }
+        }
+        self.rebuild(progress).await
+    }
+
+    async fn place(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        for stored in events {
+            let event = stored.clone().read()?;
+            let (stands, taken) = self.database.stands(&event.stream, &[&event.id]).await?;
+            if taken {
+                return Err(Error::IdTaken { id: event.id });
+            }
+            if event.position.0 != stands + 1 {
+                let why = format!("its position in `{}` does not follow {stands}", event.stream);
+                return Err(Error::corrupt(stored.global_position, why, None));
+            }
+            self.database.insert(&stored).await?;
+            self.head =
+                Head { global_position: stored.global_position, at: stored.at, chain: Some(event.chain) };
+        }
+        Ok(())
     }
 }

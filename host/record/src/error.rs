@@ -1,7 +1,6 @@
 //! What can go wrong, one variant for each thing a caller would do differently.
 
 use event::{EventId, Expected, GlobalPosition, Position, StreamName};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What lies behind an error. Shared, because one failed commit is told to every caller that was part of it.
@@ -70,6 +69,12 @@ pub enum Error {
         /// The limit.
         max: usize,
     },
+    /// Only an empty record takes in another one: name another target.
+    #[error("the record holds {end} events already; only an empty one takes in another")]
+    NotEmpty {
+        /// Where it ends.
+        end: GlobalPosition,
+    },
     /// A decision looked at a row that it did not name, so what it saw was not the record's state.
     #[error("a decision looked at the row `{key}` of `{projection}` without naming it")]
     RowNotNamed {
@@ -98,10 +103,10 @@ pub enum Error {
         source: Option<Cause>,
     },
     /// The record does not open: the operator has to change something first.
-    #[error("the record `{}` does not open: {why}", path.display())]
+    #[error("the record `{place}` does not open: {why}")]
     NotOpened {
-        /// The file.
-        path: PathBuf,
+        /// Its file, or its database without user and password.
+        place: String,
         /// What is wrong and what to do about it.
         why: String,
         /// What the system said.

@@ -1,21 +1,17 @@
 //! Following: catch up, then wait for news, with no gap and no event twice.
 //!
 //! The next read always starts after the last event that was handed out, so a piece of news that is missed or
-//! told twice costs a read at most. News of this process comes with its commits; those of other processes are
-//! asked for four times a second.
+//! told twice costs a read at most. News of this process comes with its commits; those of other processes when the
+//! store tells of them, or is asked.
 
 use crate::Error;
 use crate::record::Record;
-use crate::sqlite;
+use crate::store::Reader;
 use crate::writer::announce;
 use event::{Event, GlobalPosition};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-
-/// How long the commit of another process may stay unseen.
-const POLL_MS: u64 = 250;
 
 /// A reader that moves through the record and waits at its end.
 pub struct Follower {
@@ -58,12 +54,12 @@ impl Follower {
     }
 }
 
-/// The task that asks for what other processes committed; ends with the record.
+/// The task that hears of what other processes committed; ends with the record.
 #[derive(Debug)]
 pub(crate) struct Poll(AbortHandle);
 
 impl Poll {
-    pub(crate) fn start(reader: sqlite::Reader, news: Arc<watch::Sender<GlobalPosition>>) -> Self {
+    pub(crate) fn start(reader: Reader, news: Arc<watch::Sender<GlobalPosition>>) -> Self {
         Self(tokio::spawn(poll(reader, news)).abort_handle())
     }
 }
@@ -74,9 +70,12 @@ impl Drop for Poll {
     }
 }
 
-async fn poll(reader: sqlite::Reader, news: Arc<watch::Sender<GlobalPosition>>) {
+async fn poll(reader: Reader, news: Arc<watch::Sender<GlobalPosition>>) {
     loop {
-        tokio::time::sleep(Duration::from_millis(POLL_MS)).await;
+        if let Some(head) = reader.hear().await {
+            announce(&news, head);
+            continue;
+        }
         if news.receiver_count() == 0 {
             continue;
         }

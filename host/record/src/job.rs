@@ -4,14 +4,23 @@ use crate::Error;
 use crate::append::{Append, Prepared};
 use crate::lease::Lease;
 use crate::rows::{RowKey, Rows};
+use crate::stored::Stored;
 use event::{Event, GlobalPosition, Timestamp};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Where an answer goes. A caller that has stopped waiting is no error: its call is done all the same.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
 /// A decision: rows and a moment in, appends out; nothing when it came to no.
 pub(crate) type Decision = Box<dyn FnOnce(&Rows, Timestamp) -> Option<Vec<Append>> + Send>;
+
+/// A part of a record that is restored. Without [`Part::End`] nothing of it stays.
+pub(crate) enum Part {
+    /// Events as they were stored, each checked to continue the one before.
+    Events(Vec<Stored>),
+    /// There are no more.
+    End,
+}
 
 pub(crate) enum Job {
     Append { call: Vec<Prepared>, reply: Reply<Vec<Event>> },
@@ -20,7 +29,8 @@ pub(crate) enum Job {
     Renew { lease: Lease, ttl_ms: i64, reply: Reply<Lease> },
     Release { lease: Lease, reply: Reply<()> },
     SetCursor { name: String, at: GlobalPosition, reply: Reply<()> },
-    Rebuild { reply: Reply<u64> },
+    Rebuild { progress: watch::Sender<u64>, reply: Reply<u64> },
+    Restore { parts: mpsc::Receiver<Part>, progress: watch::Sender<u64>, reply: Reply<u64> },
 }
 
 /// An answer that is ready and waits for the commit: nothing for done, or what went wrong instead.
@@ -44,7 +54,7 @@ impl Job {
             Self::Take { reply, .. } => drop(reply.send(Err(error))),
             Self::Renew { reply, .. } => drop(reply.send(Err(error))),
             Self::Release { reply, .. } | Self::SetCursor { reply, .. } => drop(reply.send(Err(error))),
-            Self::Rebuild { reply } => drop(reply.send(Err(error))),
+            Self::Rebuild { reply, .. } | Self::Restore { reply, .. } => drop(reply.send(Err(error))),
         }
     }
 }

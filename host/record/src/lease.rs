@@ -44,8 +44,22 @@ pub struct Fence {
     pub token: u64,
 }
 
+/// The moment that leases are judged by: the record's, which is never before any event and so is the same for
+/// hosts whose clocks differ a little. While the clock is far behind it, somebody has set the clock back: the
+/// record's time stands still until the clock has caught up, no lease would end, and the clock counts.
+pub(crate) fn moment(record: Timestamp, clock: Timestamp) -> Timestamp {
+    if record.since_ms(clock) > LEASE_TTL_MS_MAX { clock } else { record }
+}
+
 fn end(now: Timestamp, ttl_ms: i64) -> Timestamp {
     now.plus_ms(ttl_ms.clamp(0, LEASE_TTL_MS_MAX))
+}
+
+/// Whether a lease keeps others out at `now`. One that would last longer than any lease is given was taken by a
+/// clock that has since been set back: waiting for its end could mean waiting for hours. Whoever still holds it
+/// is fenced like any holder that was overtaken.
+fn lasts(lease: &Lease, now: Timestamp) -> bool {
+    lease.until > now && lease.until <= now.plus_ms(LEASE_TTL_MS_MAX)
 }
 
 /// The lease for `holder`, or nothing while another holding lasts. A live lease is not given twice, not even to a
@@ -57,7 +71,7 @@ pub(crate) fn take(
     now: Timestamp,
     ttl_ms: i64,
 ) -> Option<Lease> {
-    if standing.is_some_and(|lease| lease.until > now) {
+    if standing.is_some_and(|lease| lasts(lease, now)) {
         return None;
     }
     let token = standing.map_or(0, |lease| lease.token).saturating_add(1);
@@ -91,7 +105,7 @@ fn holds(standing: Option<&Lease>, lease: &Lease) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{release, renew, take};
+    use super::{LEASE_TTL_MS_MAX, moment, release, renew, take};
     use event::Timestamp;
 
     #[test]
@@ -102,6 +116,24 @@ mod tests {
         let second = take(Some(&first), "turn", "b", Timestamp(100), 100).unwrap();
         assert!(second.token > first.token);
         assert!(renew(Some(&second), &first, Timestamp(101), 100).is_err());
+    }
+
+    #[test]
+    fn a_lease_from_a_clock_that_was_ahead_keeps_nobody_waiting_for_longer_than_any_lease_lasts() {
+        let hour_ms = 3_600_000;
+        let ahead = take(None, "turn", "a", Timestamp(hour_ms), 4_000).unwrap();
+        let after = take(Some(&ahead), "turn", "b", Timestamp(0), 4_000).unwrap();
+        assert_eq!((after.token, after.until), (ahead.token + 1, Timestamp(4_000)));
+        assert!(renew(Some(&after), &ahead, Timestamp(1), 4_000).is_err());
+        let longest = take(None, "turn", "a", Timestamp(0), LEASE_TTL_MS_MAX).unwrap();
+        assert_eq!(take(Some(&longest), "turn", "b", Timestamp(0), 4_000), None);
+    }
+
+    #[test]
+    fn the_records_time_counts_unless_the_clock_was_set_far_back() {
+        assert_eq!(moment(Timestamp(5_000), Timestamp(5_000)), Timestamp(5_000));
+        assert_eq!(moment(Timestamp(LEASE_TTL_MS_MAX), Timestamp(0)), Timestamp(LEASE_TTL_MS_MAX));
+        assert_eq!(moment(Timestamp(LEASE_TTL_MS_MAX + 1), Timestamp(0)), Timestamp(0));
     }
 
     #[test]

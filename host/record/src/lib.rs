@@ -11,7 +11,7 @@
 //!
 //! A call comes in through [`Record`], is checked and encoded where it is made (`append`), waits for the `writer`,
 //! is judged by pure code (`admit`) on what a `batch` looked up, is linked to the chain (`stored`) and written
-//! (`sqlite`, which holds every statement).
+//! (through `store`, which says what `sqlite`, `postgres` and `memory` each offer).
 //!
 //! Deliberately absent: any way to change or remove an event; any rule about what the events mean (`fold`); any
 //! judgement on who may state them (`gate`).
@@ -23,10 +23,15 @@ mod clock;
 mod error;
 mod follow;
 mod job;
+mod journal;
 mod lease;
+mod memory;
+mod open;
+mod postgres;
 mod record;
 mod rows;
 mod sqlite;
+mod store;
 mod stored;
 mod verify;
 mod writer;
@@ -38,7 +43,12 @@ pub use append::{APPEND_EVENTS_MAX, Append, BODY_BYTES_MAX, INLINE_BYTES_MAX};
 pub use clock::{Clock, SystemClock};
 pub use error::{Cause, Error};
 pub use follow::Follower;
+pub use journal::{
+    CompareError, Compared, GitError, Journal, JournalError, JournalHead, Pace, Remote, RestoreError, Restored,
+    STARTING_PACE, Status, keep,
+};
 pub use lease::{Fence, LEASE_TTL_MS_MAX, Lease};
+pub use memory::Memory;
 pub use record::{Decided, Record};
 pub use rows::{RowKey, Rows};
 pub use verify::{Anchor, Fault, Verified, VerifyError};

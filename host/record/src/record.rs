@@ -11,10 +11,9 @@ use crate::lease::Lease;
 use crate::rows::{self, RowKey, Rows};
 use crate::stored::Stored;
 use crate::verify::{self, Anchor, Verified, VerifyError};
-use crate::{Clock, Error, sqlite, writer};
+use crate::{Clock, Error, store, writer};
 use event::{Digest, Event, EventId, Expected, GlobalPosition, Position, Proposed, StreamName, Timestamp};
 use fold::Row;
-use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -26,7 +25,7 @@ pub struct Record {
 
 #[derive(Debug)]
 struct Inner {
-    reader: sqlite::Reader,
+    reader: store::Reader,
     /// Nothing in a record that was opened for reading.
     writer: Option<mpsc::Sender<Job>>,
     news: Arc<watch::Sender<GlobalPosition>>,
@@ -48,44 +47,15 @@ pub enum Decided<T, R> {
 }
 
 impl Record {
-    /// Opens the record in the SQLite file `path`; creates it when there is none, and brings an older one up to
-    /// date. Needs a Tokio runtime, on which the writer then runs until the last handle is dropped.
-    ///
-    /// # Errors
-    /// [`Error::NotOpened`], saying what to do: the folder is missing, the file cannot be written, is not a
-    /// record, or was written by a newer version.
-    pub async fn open_sqlite(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
-        let (reader, database) = sqlite::open(path).await?;
-        Self::open(reader, database, clock).await
-    }
-
+    /// The record behind `reader`; without a writer and a clock it can only be read.
     pub(crate) async fn open(
-        reader: sqlite::Reader,
-        database: sqlite::Writer,
-        clock: Arc<dyn Clock>,
+        reader: store::Reader,
+        writing: Option<(store::Writer, Arc<dyn Clock>)>,
     ) -> Result<Self, Error> {
         let news = Arc::new(watch::Sender::new(reader.last().await?));
-        let writer = writer::start(database, clock, Arc::clone(&news));
-        Ok(Self::of(reader, Some(writer), news))
-    }
-
-    /// Opens the record in the SQLite file `path` for reading: for the command line beside a running server.
-    ///
-    /// # Errors
-    /// [`Error::NotOpened`], also when there is no such file or an older version wrote it.
-    pub async fn open_sqlite_read_only(path: &Path) -> Result<Self, Error> {
-        let reader = sqlite::open_read_only(path).await?;
-        let news = Arc::new(watch::Sender::new(reader.last().await?));
-        Ok(Self::of(reader, None, news))
-    }
-
-    fn of(
-        reader: sqlite::Reader,
-        writer: Option<mpsc::Sender<Job>>,
-        news: Arc<watch::Sender<GlobalPosition>>,
-    ) -> Self {
-        let poll = Poll::start(reader.clone(), Arc::clone(&news));
-        Self { inner: Arc::new(Inner { reader, writer, news, _poll: poll }) }
+        let writer = writing.map(|(database, clock)| writer::start(database, clock, Arc::clone(&news)));
+        let poll = Poll::start(Arc::clone(&reader), Arc::clone(&news));
+        Ok(Self { inner: Arc::new(Inner { reader, writer, news, _poll: poll }) })
     }
 
     /// Appends `events` to `stream` if it stands where `expected` says. Returns them with time, place and chain
@@ -278,7 +248,7 @@ impl Record {
     /// # Errors
     /// [`VerifyError`], naming the first event that is not as it was written.
     pub async fn verify(&self, anchor: Option<&Anchor>) -> Result<Verified, VerifyError> {
-        verify::verify(&self.inner.reader, anchor).await
+        verify::verify(self.inner.reader.as_ref(), anchor).await
     }
 
     /// Throws all rows away and folds the whole record again, in one transaction: nobody sees a half, and every
@@ -287,7 +257,15 @@ impl Record {
     /// # Errors
     /// [`Error::Corrupt`] when an event does not read; [`Error::Unavailable`]. The rows are then as they were.
     pub async fn rebuild(&self) -> Result<u64, Error> {
-        self.ask(|reply| Job::Rebuild { reply }).await
+        self.rebuild_telling(watch::Sender::new(0)).await
+    }
+
+    /// The same, and tells `progress` how many events are folded so far.
+    ///
+    /// # Errors
+    /// As [`Record::rebuild`].
+    pub async fn rebuild_telling(&self, progress: watch::Sender<u64>) -> Result<u64, Error> {
+        self.ask(|reply| Job::Rebuild { progress, reply }).await
     }
 
     /// One digest over all rows of all projections: the same after [`Record::rebuild`] as before it.
@@ -295,11 +273,25 @@ impl Record {
     /// # Errors
     /// [`Error::Unavailable`].
     pub async fn rows_digest(&self) -> Result<Digest, Error> {
-        rows::digest(&self.inner.reader).await
+        rows::digest(self.inner.reader.as_ref()).await
+    }
+
+    /// Gives this handle up and waits until every other one is gone and the writer has ended: a file then holds the
+    /// record by itself, and may be moved.
+    pub async fn ended(self) {
+        let mut news = self.news();
+        drop(self);
+        // Whoever tells news has ended when nobody is left to tell any.
+        while news.changed().await.is_ok() {}
+    }
+
+    /// What reads, for those parts of this crate that need events as they are stored.
+    pub(crate) fn reader(&self) -> &dyn store::Reads {
+        self.inner.reader.as_ref()
     }
 
     /// Hands a job to the writer and waits for its answer.
-    async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
+    pub(crate) async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
         let Some(writer) = &self.inner.writer else {
             return Err(Error::unavailable("it was opened for reading alone"));
         };

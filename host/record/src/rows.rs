@@ -1,11 +1,13 @@
 //! Rows while a batch is being built: what a decision sees, and the cache through which folds read and write.
 
-use crate::{Error, sqlite};
+use crate::Error;
+use crate::store::Reads;
 use event::{Digest, Event};
 use fold::Row;
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Rows read at a time for the digest of all.
 const DIGEST_ROWS: usize = 500;
@@ -120,7 +122,7 @@ pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_>
 }
 
 /// One digest over all rows, in the order of their addresses.
-pub(crate) async fn digest(reader: &sqlite::Reader) -> Result<Digest, Error> {
+pub(crate) async fn digest(reader: &dyn Reads) -> Result<Digest, Error> {
     let mut digest = Digest::of(b"");
     let (mut projection, mut key) = (String::new(), String::new());
     loop {
@@ -133,4 +135,15 @@ pub(crate) async fn digest(reader: &sqlite::Reader) -> Result<Digest, Error> {
         let Some((last_projection, last_key, ..)) = page.into_iter().next_back() else { return Ok(digest) };
         (projection, key) = (last_projection, last_key);
     }
+}
+
+/// The row that is stored as `value` and `rank`.
+///
+/// # Errors
+/// [`Error::Corrupt`] when it is not JSON.
+pub(crate) fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
+    let value = serde_json::from_str(value).map_err(|source| {
+        Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source)))
+    })?;
+    Ok(Row { value, rank })
 }

@@ -1,8 +1,4 @@
 //! Every statement the record makes of SQLite, and nothing else: no rule of the record stands here.
-//!
-//! Another database offers the same three things: a way to open, a [`Reader`] that any number of callers use at
-//! once, and a [`Writer`] that one transaction at a time has to itself, from its first statement on, so that what
-//! it reads of positions, rows and leases still holds when it commits.
 
 mod open;
 mod read;
@@ -11,12 +7,14 @@ mod write;
 pub(crate) use open::{open, open_read_only};
 #[cfg(test)]
 pub(crate) use open::{open_with, writing};
-pub(crate) use read::Reader;
-pub(crate) use write::Writer;
+use read::Reader;
+use write::Writer;
 
 use crate::Error;
 use std::sync::Arc;
 
+/// How long the commit of another process may stay unseen: a file tells nobody that it was written.
+const POLL_MS: u64 = 250;
 /// How long a statement waits for another process that writes.
 const BUSY_MS: u64 = 5_000;
 
@@ -59,14 +57,4 @@ fn failed(error: sqlx::Error) -> Error {
 
 fn corrupt(why: &str, error: sqlx::Error) -> Error {
     Error::corrupt(0, why, Some(Arc::new(error)))
-}
-
-/// A position or count as SQLite keeps it.
-fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-/// A position or count as the record counts it; nothing SQLite keeps for the record is below zero.
-fn unsigned(n: i64) -> u64 {
-    u64::try_from(n).unwrap_or(0)
 }

@@ -114,6 +114,11 @@ impl Stored {
         Some(Event::link(previous, at, self.at, &digest, columns.as_str().as_bytes()))
     }
 
+    /// Where a record that ends with this event ends.
+    pub(crate) fn end(&self) -> Head {
+        Head { global_position: self.global_position, at: self.at, chain: Digest::parse(&self.chain) }
+    }
+
     /// The digest these columns have, by the rule of [`event::Proposed::digest`].
     ///
     /// # Errors

@@ -1,5 +1,7 @@
-//! The contract of the record, held against a real file: what every database behind it has to pass.
+//! The contract of the record: each of its tests runs on SQLite, on PostgreSQL and in memory. What only one of them
+//! knows stands apart, in files or tests named after it.
 
+mod beside;
 mod concurrent;
 mod contract;
 mod crash;
@@ -8,6 +10,7 @@ mod fence;
 mod follow;
 mod kit;
 mod open;
+mod postgres;
 mod rebuild;
 mod speed;
 mod tamper;

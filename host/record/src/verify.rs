@@ -3,18 +3,15 @@
 //! The chain shows that nothing was changed since a head that is kept elsewhere. Without such a head somebody who
 //! may write the file could have written all of it anew, so the finding is then "consistent, not anchored".
 
-use crate::stored::Stored;
-use crate::{Error, sqlite};
-use event::{Digest, GlobalPosition, Timestamp};
+use crate::Error;
+use crate::store::Reads;
+use crate::stored::{Head, Stored};
+use event::{Digest, GlobalPosition};
 use std::collections::HashMap;
 use std::fmt;
 
 /// Events read at a time.
 const VERIFY_EVENTS: usize = 500;
-
-/// What the database must refuse by itself; a record without one of these was opened to change.
-const GUARDS: &[&str] =
-    &["blob_delete", "blob_insert", "blob_update", "event_delete", "event_insert", "event_update"];
 
 /// A place in the record and its chain, kept elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +96,7 @@ pub enum VerifyError {
     #[error("the record at global position {0} is not the one that was anchored")]
     Differs(GlobalPosition),
     /// The database no longer refuses changes by itself.
-    #[error("the trigger `{0}`, which keeps events from being changed, is gone")]
+    #[error("the trigger `{0}`, which keeps events from being changed, does not stand")]
     Unguarded(&'static str),
     /// The record could not be read to its end.
     #[error("the record could not be read")]
@@ -107,39 +104,42 @@ pub enum VerifyError {
 }
 
 /// Walks the whole record.
-pub(crate) async fn verify(
-    reader: &sqlite::Reader,
-    anchor: Option<&Anchor>,
-) -> Result<Verified, VerifyError> {
+pub(crate) async fn verify(reader: &dyn Reads, anchor: Option<&Anchor>) -> Result<Verified, VerifyError> {
     let mut walk = Walk::default();
     loop {
-        let page = reader.all(GlobalPosition(walk.last), VERIFY_EVENTS).await.map_err(VerifyError::Unread)?;
+        let page = walk.page(reader).await?;
         if page.is_empty() {
             break;
         }
         for event in page {
             walk.step(&event)?;
-            meets(anchor, &walk)?;
+            meets(anchor, &event)?;
         }
     }
-    if let Some(anchor) = anchor.filter(|anchor| anchor.global_position.0 > walk.last) {
-        let end = GlobalPosition(walk.last);
+    let end = walk.end;
+    if let Some(anchor) = anchor.filter(|anchor| anchor.global_position.0 > end.global_position) {
+        let end = GlobalPosition(end.global_position);
         return Err(VerifyError::Cut { end, anchor: anchor.global_position });
     }
     // Last, so that a changed event is named rather than the trigger that had to go first.
-    let standing = reader.triggers().await.map_err(VerifyError::Unread)?;
-    if let Some(gone) = GUARDS.iter().find(|guard| !standing.iter().any(|name| name == *guard)) {
-        return Err(VerifyError::Unguarded(gone));
-    }
-    Ok(Verified { events: walk.last, chain: walk.chain, anchored: anchor.is_some() })
+    guarded(reader).await?;
+    Ok(Verified { events: end.global_position, chain: end.chain, anchored: anchor.is_some() })
 }
 
-fn meets(anchor: Option<&Anchor>, walk: &Walk) -> Result<(), VerifyError> {
+/// Whether the database still refuses changes by itself.
+pub(crate) async fn guarded(reader: &dyn Reads) -> Result<(), VerifyError> {
+    match reader.missing_guard().await.map_err(VerifyError::Unread)? {
+        Some(gone) => Err(VerifyError::Unguarded(gone)),
+        None => Ok(()),
+    }
+}
+
+fn meets(anchor: Option<&Anchor>, event: &Stored) -> Result<(), VerifyError> {
     match anchor {
-        Some(anchor)
-            if anchor.global_position.0 == walk.last && walk.chain.as_ref() != Some(&anchor.chain) =>
+        Some(Anchor { global_position, chain })
+            if global_position.0 == event.global_position && chain.as_str() != event.chain =>
         {
-            Err(VerifyError::Differs(anchor.global_position))
+            Err(VerifyError::Differs(*global_position))
         }
         _ => Ok(()),
     }
@@ -147,54 +147,64 @@ fn meets(anchor: Option<&Anchor>, walk: &Walk) -> Result<(), VerifyError> {
 
 /// How far a walk has come.
 #[derive(Default)]
-struct Walk {
-    last: u64,
-    at: Timestamp,
-    chain: Option<Digest>,
+pub(crate) struct Walk {
+    pub(crate) end: Head,
     streams: HashMap<String, u64>,
 }
 
 impl Walk {
-    fn step(&mut self, event: &Stored) -> Result<(), VerifyError> {
+    /// The next events, each for [`Walk::step`]; none at the end.
+    pub(crate) async fn page(&self, reader: &dyn Reads) -> Result<Vec<Stored>, VerifyError> {
+        let after = GlobalPosition(self.end.global_position);
+        reader.all(after, VERIFY_EVENTS).await.map_err(VerifyError::Unread)
+    }
+
+    /// Goes on to `event`, when it is as it was written.
+    pub(crate) fn step(&mut self, event: &Stored) -> Result<(), VerifyError> {
         let fault = |fault| VerifyError::Event {
             global_position: GlobalPosition(event.global_position),
             id: event.id.clone(),
             fault,
         };
         self.check(event).map_err(fault)?;
-        self.last = event.global_position;
-        self.at = event.at;
-        self.chain = Digest::parse(&event.chain);
+        self.end = event.end();
         self.streams.insert(event.stream.clone(), event.position);
         Ok(())
     }
 
     fn check(&self, event: &Stored) -> Result<(), Fault> {
-        if event.global_position != self.last + 1 {
-            return Err(Fault::Gap);
-        }
-        if let Some(digest) = &event.blob {
-            let kept = event.body.as_ref().map(|body| Digest::of(body.as_bytes()));
-            if kept.as_ref().map(Digest::as_str) != Some(digest) {
-                return Err(Fault::Blob);
-            }
-        }
-        let unreadable = |error: Error| Fault::Unreadable(error.to_string());
-        if event.content_digest().map_err(unreadable)?.as_str() != event.digest {
-            return Err(Fault::Digest);
-        }
-        let link = event.link(self.chain.as_ref());
-        if link.as_ref().map(Digest::as_str) != Some(event.chain.as_str()) {
-            return Err(Fault::Chain);
-        }
+        continues(&self.end, event)?;
         let before = self.streams.get(&event.stream).copied().unwrap_or(0);
         if event.position != before + 1 {
             return Err(Fault::StreamGap { stream: event.stream.clone(), before });
         }
-        if event.at < self.at {
-            return Err(Fault::Time);
-        }
-        event.clone().read().map_err(unreadable)?;
         Ok(())
     }
+}
+
+/// Whether `event` is as it was written and stands directly after `end`. Its place in its stream is not looked at,
+/// which would take the memory of all streams.
+pub(crate) fn continues(end: &Head, event: &Stored) -> Result<(), Fault> {
+    if event.global_position != end.global_position + 1 {
+        return Err(Fault::Gap);
+    }
+    if let Some(digest) = &event.blob {
+        let kept = event.body.as_ref().map(|body| Digest::of(body.as_bytes()));
+        if kept.as_ref().map(Digest::as_str) != Some(digest) {
+            return Err(Fault::Blob);
+        }
+    }
+    let unreadable = |error: Error| Fault::Unreadable(error.to_string());
+    if event.content_digest().map_err(unreadable)?.as_str() != event.digest {
+        return Err(Fault::Digest);
+    }
+    let link = event.link(end.chain.as_ref());
+    if link.as_ref().map(Digest::as_str) != Some(event.chain.as_str()) {
+        return Err(Fault::Chain);
+    }
+    if event.at < end.at {
+        return Err(Fault::Time);
+    }
+    event.clone().read().map_err(unreadable)?;
+    Ok(())
 }

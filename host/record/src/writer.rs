@@ -6,7 +6,7 @@
 
 use crate::batch::{Batch, Stop};
 use crate::job::{Acknowledgement, Job, Reply, after_commit};
-use crate::sqlite;
+use crate::store::{self, Writes};
 use crate::{Clock, Error};
 use event::GlobalPosition;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ const QUEUE_JOBS_MAX: usize = 1_024;
 
 /// Starts the writer. It runs until every sender is gone and all they sent is answered.
 pub(crate) fn start(
-    database: sqlite::Writer,
+    database: store::Writer,
     clock: Arc<dyn Clock>,
     news: Arc<watch::Sender<GlobalPosition>>,
 ) -> mpsc::Sender<Job> {
@@ -30,7 +30,7 @@ pub(crate) fn start(
 }
 
 async fn run(
-    mut database: sqlite::Writer,
+    mut database: store::Writer,
     clock: Arc<dyn Clock>,
     news: Arc<watch::Sender<GlobalPosition>>,
     mut jobs: mpsc::Receiver<Job>,
@@ -39,7 +39,7 @@ async fn run(
     while jobs.recv_many(&mut waiting, BATCH_JOBS_MAX).await > 0 {
         let mut waiting: VecDeque<Job> = waiting.drain(..).collect();
         let mut ready = Vec::with_capacity(waiting.len());
-        let outcome = commit(&mut database, clock.as_ref(), &mut waiting, &mut ready).await;
+        let outcome = commit(database.as_mut(), clock.as_ref(), &mut waiting, &mut ready).await;
         let failure = match outcome {
             Ok(head) => {
                 announce(&news, head);
@@ -76,7 +76,7 @@ pub(crate) fn announce(news: &watch::Sender<GlobalPosition>, head: GlobalPositio
 
 /// Does all jobs in one transaction. On an error none of them is done, whatever is `ready`.
 async fn commit(
-    database: &mut sqlite::Writer,
+    database: &mut dyn Writes,
     clock: &dyn Clock,
     waiting: &mut VecDeque<Job>,
     ready: &mut Vec<Acknowledgement>,
@@ -114,8 +114,12 @@ async fn do_one(batch: &mut Batch<'_>, job: Job, ready: &mut Vec<Acknowledgement
             let answer = batch.set_cursor(&name, at).await;
             answered(reply, answer, ready)
         }
-        Job::Rebuild { reply } => {
-            let answer = batch.rebuild().await;
+        Job::Rebuild { progress, reply } => {
+            let answer = batch.rebuild(&progress).await;
+            answered(reply, answer, ready)
+        }
+        Job::Restore { parts, progress, reply } => {
+            let answer = batch.restore(parts, &progress).await;
             answered(reply, answer, ready)
         }
     }

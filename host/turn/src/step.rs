@@ -1,7 +1,7 @@
 //! How one step came out: what the gate gave back, as what the record keeps.
 
 use event::{Label, ReceiptId, StepKind, StepOutcome};
-use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed};
+use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
 
 /// The word of a model that answered nothing at all: a failed step, never a success.
@@ -80,7 +80,11 @@ fn answer(response: &InferResponse) -> Result<Value, Failure> {
         Part::ToolResult(_) => false,
     };
     if !response.parts.iter().any(says_something) {
-        return Err(other(EMPTY, "the model answered nothing".to_owned()));
+        let why = match response.stop {
+            StopReason::Length => "the model wrote as much as it may before it had said anything whole",
+            _ => "the model answered nothing",
+        };
+        return Err(other(EMPTY, why.to_owned()));
     }
     // Serialising plain records of strings and integers cannot fail.
     Ok(serde_json::to_value(response).unwrap_or(Value::Null))
@@ -115,6 +119,12 @@ mod tests {
         for nothing in [vec![], vec![Part::Text(" \n".into())]] {
             assert_eq!(came_out(StepKind::Infer, said(nothing), &asked()).outcome, StepOutcome::Failed);
         }
+        let response = InferResponse { parts: vec![], stop: StopReason::Length, usage: None };
+        let cut =
+            Passed::Done { output: Output::Model(response), label: Label::unknown(), receipts: Vec::new() };
+        let cut = came_out(StepKind::Infer, cut, &asked());
+        assert_eq!(cut.outcome, StepOutcome::Failed);
+        assert!(cut.output["message"].as_str().unwrap().contains("as much as it may"), "{}", cut.output);
         let words = came_out(StepKind::Infer, said(vec![Part::Text("x".into())]), &asked());
         assert_eq!(words.outcome, StepOutcome::Succeeded);
         assert_eq!(words.label, asked().join(&Label::public_untrusted()));

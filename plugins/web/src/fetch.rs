@@ -10,6 +10,9 @@ use crate::text;
 
 /// The most that is read of a page, in bytes: long articles fit, and a model could not read more.
 pub const BODY_BYTES_MAX: usize = 1_024 * 1_024;
+/// The most that the text of a page takes as JSON, in bytes. A host takes one mebibyte of output, and what is
+/// escaped or marked as no UTF-8 takes several times its own size; the rest is for address, type and title.
+const TEXT_JSON_BYTES_MAX: usize = 960 * 1_024;
 /// How much of a location or content type a message repeats, in characters.
 const EXCERPT_CHARS_MAX: usize = 2_048;
 
@@ -105,14 +108,39 @@ fn read(address: &Address, reply: &Reply) -> Result<Page, Failure> {
             return Err(Failure::new(Kind::Malformed, message));
         }
     };
+    let whole = text.len();
+    let text = fitted(text);
     Ok(Page {
         url: address.to_string(),
         status: reply.status,
-        content_type,
+        content_type: excerpt(&content_type, EXCERPT_CHARS_MAX),
         title,
+        truncated: reply.cut || text.len() < whole,
         text,
-        truncated: reply.cut,
     })
+}
+
+/// As much of the beginning of `text` as takes [`TEXT_JSON_BYTES_MAX`] in JSON.
+fn fitted(mut text: String) -> String {
+    let mut left = TEXT_JSON_BYTES_MAX;
+    let end = text.char_indices().find_map(|(at, c)| match left.checked_sub(json_bytes(c)) {
+        Some(rest) => {
+            left = rest;
+            None
+        }
+        None => Some(at),
+    });
+    text.truncate(end.unwrap_or(text.len()));
+    text
+}
+
+/// How many bytes a character takes in a JSON string (RFC 8259, section 7).
+fn json_bytes(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\u{8}' | '\u{c}' | '\n' | '\r' | '\t' => 2,
+        '\0'..='\u{1f}' => 6,
+        c => c.len_utf8(),
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +205,26 @@ mod tests {
         assert_eq!(asked[0].reply_bytes_max, 10);
         let names: Vec<&str> = asked[0].headers.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["accept", "accept-encoding", "user-agent"]);
+    }
+
+    #[test]
+    fn a_page_of_any_bytes_fits_into_an_output_and_says_that_it_was_cut() {
+        for byte in [b'a', b'<', b'"', b'\n', 1, 0xff] {
+            let body = vec![byte; BODY_BYTES_MAX];
+            let wire = canned(200, &[("content-type", "text/plain")], &body);
+            let page = fetch_from(&wire, json!({"url": "https://example.com/a"})).unwrap();
+            assert_eq!(page.pointer("/truncated"), Some(&json!(true)), "{byte}");
+            let bytes = page.to_string().len();
+            assert!((900 * 1_024..1_024 * 1_024).contains(&bytes), "{byte}: {bytes}");
+        }
+        let long = format!("text/plain; x={}", "\u{fffd}".repeat(30_000));
+        let wire = canned(200, &[("content-type", &long)], b"hello");
+        let page = fetch_from(&wire, json!({"url": "https://example.com/a"})).unwrap();
+        assert!(page.to_string().len() < 10_000);
+        assert_eq!(
+            (page.pointer("/text"), page.pointer("/truncated")),
+            (Some(&json!("hello")), Some(&json!(false)))
+        );
     }
 
     #[test]

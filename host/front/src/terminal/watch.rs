@@ -81,7 +81,7 @@ impl Watch {
         }
         let how = match ended.ending {
             TurnEnding::Answered => return None,
-            TurnEnding::Silent => "nothing to say",
+            TurnEnding::Silent => return Some(Shown::Status("nothing to say".to_owned())),
             TurnEnding::Refused => "the turn was refused",
             TurnEnding::DeniedAgain => "the turn ended: the same call was denied twice",
             TurnEnding::StepsSpent => "the turn ended: its steps ran out",

@@ -2,6 +2,7 @@
 
 use super::{BUSY, BUSY_MS, CANNOT_OPEN, CORRUPT, NOT_A_DATABASE, READ_ONLY, Reader, Writer, code};
 use crate::error::{Cause, Error};
+use crate::store;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 use std::fs::OpenOptions;
@@ -34,12 +35,12 @@ const OPEN_RETRY_MS: u64 = 100;
 ///
 /// # Errors
 /// [`Error::NotOpened`].
-pub(crate) async fn open(path: &Path) -> Result<(Reader, Writer), Error> {
+pub(crate) async fn open(path: &Path) -> Result<(store::Reader, store::Writer), Error> {
     open_with(path, writing(path)).await
 }
 
 /// The same with other options; tests use it to make a small disk.
-pub(crate) async fn open_with(path: &Path, options: SqliteConnectOptions) -> Result<(Reader, Writer), Error> {
+pub(crate) async fn open_with(path: &Path, options: SqliteConnectOptions) -> Result<(store::Reader, store::Writer), Error> {
     create(path)?;
     let mut tries = 1;
     let connection = loop {
@@ -53,14 +54,14 @@ pub(crate) async fn open_with(path: &Path, options: SqliteConnectOptions) -> Res
             Ok(connection) => break connection,
         }
     };
-    Ok((reader(path), Writer::new(connection)))
+    Ok((reader(path), Box::new(Writer::new(connection))))
 }
 
 /// Opens the record in `path` for reading alone, beside a server or without one.
 ///
 /// # Errors
 /// [`Error::NotOpened`], also when the record is older than this program, since it may not be migrated here.
-pub(crate) async fn open_read_only(path: &Path) -> Result<Reader, Error> {
+pub(crate) async fn open_read_only(path: &Path) -> Result<store::Reader, Error> {
     if !path.exists() {
         return Err(not_opened(path, "there is no such file; `chancery serve` creates it", None));
     }
@@ -90,7 +91,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-fn reader(path: &Path) -> Reader {
+fn reader(path: &Path) -> store::Reader {
     let pool = SqlitePoolOptions::new()
         .max_connections(READERS_MAX)
         .acquire_timeout(Duration::from_millis(READER_WAIT_MS))
@@ -99,7 +100,7 @@ fn reader(path: &Path) -> Reader {
         .idle_timeout(None)
         .max_lifetime(None)
         .connect_lazy_with(options(path).read_only(true));
-    Reader::new(pool)
+    Arc::new(Reader::new(pool))
 }
 
 /// Makes the file when there is none, readable by its owner alone: the system's own errors are clearer than
@@ -219,5 +220,5 @@ fn meant(path: &Path, error: sqlx::Error) -> Error {
 }
 
 fn not_opened(path: &Path, why: &str, source: Option<Cause>) -> Error {
-    Error::NotOpened { path: path.to_owned(), why: why.to_owned(), source }
+    Error::NotOpened { place: path.display().to_string(), why: why.to_owned(), source }
 }

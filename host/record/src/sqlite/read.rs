@@ -1,14 +1,17 @@
 //! Reading. The functions take any connection, so that the writer reads within its transaction by the same
 //! statements as everybody else; [`Reader`] runs them on a connection of its own.
 
-use super::{failed, signed, unsigned};
+use super::{POLL_MS, failed};
 use crate::Error;
+use crate::rows::row_of;
+use crate::store::{Reads, StoredRow, limited, signed, unsigned};
 use crate::stored::{Head, Stored};
+use async_trait::async_trait;
 use event::{Digest, EventId, GlobalPosition, Position, StreamName, Timestamp};
 use fold::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{Row as _, SqliteConnection};
-use std::sync::Arc;
+use std::time::Duration;
 
 /// Events with their bodies, wherever those are kept. Text is fetched as bytes, so that a column that is no
 /// longer UTF-8 is read and found wrong, instead of failing a whole page without a name.
@@ -23,6 +26,10 @@ macro_rules! events {
     };
 }
 
+/// The triggers that keep events as they are; a record without one of these was opened to change.
+const GUARDS: &[&str] =
+    &["blob_delete", "blob_insert", "blob_update", "event_delete", "event_insert", "event_update"];
+
 /// A pool of connections that cannot write.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
@@ -34,7 +41,11 @@ impl Reader {
         Self { pool }
     }
 
-    pub(crate) async fn stream(
+}
+
+#[async_trait]
+impl Reads for Reader {
+    async fn stream(
         &self,
         stream: &StreamName,
         from: Position,
@@ -50,11 +61,11 @@ impl Reader {
             .map_err(failed)
     }
 
-    pub(crate) async fn all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+    async fn all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
         page(&mut *self.pool.acquire().await.map_err(failed)?, after, limit).await
     }
 
-    pub(crate) async fn at(&self, positions: &[GlobalPosition]) -> Result<Vec<Stored>, Error> {
+    async fn at(&self, positions: &[GlobalPosition]) -> Result<Vec<Stored>, Error> {
         sqlx::query(events!(
             "where e.global_position in (select value from json_each(?)) order by e.global_position"
         ))
@@ -65,19 +76,19 @@ impl Reader {
         .map_err(failed)
     }
 
-    pub(crate) async fn by_id(&self, id: &EventId) -> Result<Option<Stored>, Error> {
+    async fn by_id(&self, id: &EventId) -> Result<Option<Stored>, Error> {
         let found = by_ids(&mut *self.pool.acquire().await.map_err(failed)?, &[id]).await?;
         Ok(found.into_iter().next())
     }
 
-    pub(crate) async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error> {
+    async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error> {
         let found = sqlx::query_as("select value, rank from row where projection = ? and key = ?");
         let found: Option<(String, Option<i64>)> =
             found.bind(projection).bind(key).fetch_optional(&self.pool).await.map_err(failed)?;
         found.map(|(value, rank)| row_of(&value, rank)).transpose()
     }
 
-    pub(crate) async fn ranked(
+    async fn ranked(
         &self,
         projection: &str,
         at_least: i64,
@@ -96,12 +107,7 @@ impl Reader {
         found.into_iter().map(read).collect()
     }
 
-    /// Rows as they are stored, in the order of their addresses, after one address.
-    pub(crate) async fn rows(
-        &self,
-        after: (&str, &str),
-        limit: usize,
-    ) -> Result<Vec<(String, String, String, Option<i64>)>, Error> {
+    async fn rows(&self, after: (&str, &str), limit: usize) -> Result<Vec<StoredRow>, Error> {
         sqlx::query_as(
             "select projection, key, value, rank from row where (projection, key) > (?, ?) \
              order by projection, key limit ?",
@@ -114,26 +120,30 @@ impl Reader {
         .map_err(failed)
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Error> {
+    async fn head(&self) -> Result<Head, Error> {
         head(&mut *self.pool.acquire().await.map_err(failed)?, HEAD).await
     }
 
-    /// Only the number: what is asked four times a second.
-    pub(crate) async fn last(&self) -> Result<GlobalPosition, Error> {
+    async fn last(&self) -> Result<GlobalPosition, Error> {
         let last = sqlx::query_scalar("select coalesce(max(global_position), 0) from event");
         Ok(GlobalPosition(unsigned(last.fetch_one(&self.pool).await.map_err(failed)?)))
     }
 
-    pub(crate) async fn cursor(&self, name: &str) -> Result<GlobalPosition, Error> {
+    async fn cursor(&self, name: &str) -> Result<GlobalPosition, Error> {
         let at = sqlx::query_scalar("select global_position from cursor where name = ?").bind(name);
         let at: Option<i64> = at.fetch_optional(&self.pool).await.map_err(failed)?;
         Ok(GlobalPosition(at.map_or(0, unsigned)))
     }
 
-    /// The names of the triggers that stand, in order.
-    pub(crate) async fn triggers(&self) -> Result<Vec<String>, Error> {
-        let names = sqlx::query_scalar("select name from sqlite_schema where type = 'trigger' order by name");
-        names.fetch_all(&self.pool).await.map_err(failed)
+    async fn missing_guard(&self) -> Result<Option<&'static str>, Error> {
+        let names = sqlx::query_scalar("select name from sqlite_schema where type = 'trigger'");
+        let standing: Vec<String> = names.fetch_all(&self.pool).await.map_err(failed)?;
+        Ok(GUARDS.iter().find(|guard| !standing.iter().any(|name| name == *guard)).copied())
+    }
+
+    async fn hear(&self) -> Option<GlobalPosition> {
+        tokio::time::sleep(Duration::from_millis(POLL_MS)).await;
+        None
     }
 }
 
@@ -212,18 +222,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub(super) fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
-    let value = serde_json::from_str(value).map_err(|source| {
-        Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source)))
-    })?;
-    Ok(Row { value, rank })
-}
-
 /// A list as one argument, so that a statement is the same however many are asked for.
 pub(super) fn list<T: Into<serde_json::Value>>(items: impl Iterator<Item = T>) -> String {
     serde_json::Value::Array(items.map(Into::into).collect()).to_string()
-}
-
-fn limited(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }

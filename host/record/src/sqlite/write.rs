@@ -1,18 +1,20 @@
 //! Writing: the one connection that does, and the statements of its transaction.
 
 use super::read;
-use super::{failed, signed, unsigned};
+use super::failed;
 use crate::Error;
 use crate::append::text;
 use crate::lease::Lease;
-use crate::rows::RowKey;
+use crate::rows::{RowKey, row_of};
+use crate::store::{Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
+use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
 use sqlx::{Connection, QueryBuilder, SqliteConnection};
 use std::collections::HashMap;
 
-/// The connection that writes. Between [`Writer::begin`] and its end nobody else does, in any process.
+/// The connection that writes.
 #[derive(Debug)]
 pub(crate) struct Writer {
     connection: SqliteConnection,
@@ -23,50 +25,61 @@ impl Writer {
         Self { connection }
     }
 
-    /// Begins the transaction and says where the record ends. `immediate` takes the write lock at once: with a
-    /// plain `begin` two processes could read one head and both build on it.
-    pub(crate) async fn begin(&mut self) -> Result<Head, Error> {
+    async fn run(&mut self, statement: &'static str) -> Result<(), Error> {
+        sqlx::query(statement).execute(&mut self.connection).await.map_err(failed)?;
+        Ok(())
+    }
+
+    /// Two events may have the same large body: it is kept once.
+    async fn insert_blob(&mut self, digest: &str, body: &str) -> Result<(), Error> {
+        sqlx::query(
+            "insert into blob (digest, bytes) select ?1, ?2 where not exists (select 1 from blob where digest = ?1)",
+        )
+        .bind(digest)
+        .bind(body.as_bytes())
+        .execute(&mut self.connection)
+        .await
+        .map_err(failed)?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Writes for Writer {
+    // `immediate` takes the write lock at once: with a plain `begin` two processes could read one head and both
+    // build on it.
+    async fn begin(&mut self) -> Result<Head, Error> {
         read::head(&mut self.connection, read::BEGIN_AND_HEAD).await
     }
 
-    /// Makes everything since [`Writer::begin`] lasting.
-    pub(crate) async fn commit(&mut self) -> Result<(), Error> {
+    async fn commit(&mut self, _head: GlobalPosition) -> Result<(), Error> {
         self.run("commit").await
     }
 
-    /// Undoes everything since [`Writer::begin`].
-    pub(crate) async fn rollback(&mut self) {
+    async fn rollback(&mut self) {
         // It fails when there is nothing to undo, since SQLite ends a transaction by itself on some errors.
         if let Err(error) = self.run("rollback").await {
             tracing::debug!(?error, "nothing was rolled back");
         }
     }
 
-    /// Marks a place within the transaction to which [`Writer::undo_to_savepoint`] returns.
-    pub(crate) async fn savepoint(&mut self) -> Result<(), Error> {
+    async fn savepoint(&mut self) -> Result<(), Error> {
         self.run("savepoint here").await
     }
 
-    /// Undoes everything since the last [`Writer::savepoint`].
-    pub(crate) async fn undo_to_savepoint(&mut self) -> Result<(), Error> {
+    async fn undo_to_savepoint(&mut self) -> Result<(), Error> {
         self.run("rollback to here").await
     }
 
-    async fn run(&mut self, statement: &'static str) -> Result<(), Error> {
-        sqlx::query(statement).execute(&mut self.connection).await.map_err(failed)?;
-        Ok(())
-    }
-
-    pub(crate) async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
+    async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
         read::by_ids(&mut self.connection, ids).await
     }
 
-    pub(crate) async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
         read::page(&mut self.connection, after, limit).await
     }
 
-    /// The rows under `keys` that there are.
-    pub(crate) async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error> {
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error> {
         let mut query =
             QueryBuilder::new("select projection, key, value, rank from row where (projection, key) in (");
         query.push_values(keys, |mut pair, key| {
@@ -76,17 +89,12 @@ impl Writer {
         let found: Vec<(String, String, String, Option<i64>)> =
             query.fetch_all(&mut self.connection).await.map_err(failed)?;
         let read = |(projection, key, value, rank): (_, _, String, _)| {
-            Ok(((projection, key), read::row_of(&value, rank)?))
+            Ok(((projection, key), row_of(&value, rank)?))
         };
         found.into_iter().map(read).collect()
     }
 
-    /// Where a stream stands, 0 when it has no event; and whether the record holds any event of these ids.
-    pub(crate) async fn stands(
-        &mut self,
-        stream: &StreamName,
-        ids: &[&EventId],
-    ) -> Result<(u64, bool), Error> {
+    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error> {
         let (last, stored): (i64, bool) = sqlx::query_as(
             "select (select coalesce(max(position), 0) from event where stream = ?), \
              exists (select 1 from event where id in (select value from json_each(?)))",
@@ -99,7 +107,7 @@ impl Writer {
         Ok((unsigned(last), stored))
     }
 
-    pub(crate) async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
+    async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
         if let Some(digest) = &event.blob {
             self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
         }
@@ -128,20 +136,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Two events may have the same large body: it is kept once.
-    async fn insert_blob(&mut self, digest: &str, body: &str) -> Result<(), Error> {
-        sqlx::query(
-            "insert into blob (digest, bytes) select ?1, ?2 where not exists (select 1 from blob where digest = ?1)",
-        )
-        .bind(digest)
-        .bind(body.as_bytes())
-        .execute(&mut self.connection)
-        .await
-        .map_err(failed)?;
-        Ok(())
-    }
-
-    pub(crate) async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
+    async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
         let mut query = QueryBuilder::new("insert into row (projection, key, value, rank) ");
         query.push_values(rows, |mut columns, (key, row)| {
             columns
@@ -157,7 +152,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(crate) async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
+    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
         sqlx::query("delete from row where projection = ? and key = ?")
             .bind(key.projection)
             .bind(&key.key)
@@ -167,11 +162,11 @@ impl Writer {
         Ok(())
     }
 
-    pub(crate) async fn clear_rows(&mut self) -> Result<(), Error> {
+    async fn clear_rows(&mut self) -> Result<(), Error> {
         self.run("delete from row").await
     }
 
-    pub(crate) async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
+    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
         let found: Option<(String, i64, i64)> =
             sqlx::query_as("select holder, token, until from lease where name = ?")
                 .bind(name)
@@ -186,7 +181,7 @@ impl Writer {
         }))
     }
 
-    pub(crate) async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {
+    async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {
         sqlx::query(
             "insert into lease (name, holder, token, until) values (?, ?, ?, ?) on conflict (name) \
              do update set holder = excluded.holder, token = excluded.token, until = excluded.until",
@@ -201,7 +196,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(crate) async fn put_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Error> {
+    async fn put_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Error> {
         sqlx::query(
             "insert into cursor (name, global_position) values (?, ?) \
              on conflict (name) do update set global_position = excluded.global_position",
@@ -214,8 +209,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the connection, which writes the log back into the file.
-    pub(crate) async fn end(self) {
+    async fn end(mut self: Box<Self>) {
+        // The log goes back into the file, also while somebody still reads, so that the file by itself is the record.
+        if let Err(error) = self.run("pragma wal_checkpoint(passive)").await {
+            tracing::debug!(?error, "the log was not written back");
+        }
         if let Err(error) = self.connection.close().await {
             tracing::warn!(
                 ?error,

@@ -1,6 +1,6 @@
 //! Many callers at once, in one process and in several.
 
-use super::kit::{Place, START, count, positions, said, stream};
+use super::kit::{Place, START, count, positions, said, stream, on_every_store};
 use crate::{Error, Record};
 use event::{Event, Expected, Position};
 use std::path::Path;
@@ -39,9 +39,7 @@ async fn all_insist(records: &[Record]) -> (Vec<u64>, usize) {
     (places, conflicts)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_that_contend_for_one_stream_all_get_a_place_without_a_gap() {
-    let place = Place::new();
+async fn callers_that_contend_for_one_stream_all_get_a_place_without_a_gap(place: Place) {
     let record = place.open().await;
     let (places, conflicts) = all_insist(std::slice::from_ref(&record)).await;
     assert_eq!(places, (1..=CALLERS as u64).collect::<Vec<_>>());
@@ -49,9 +47,7 @@ async fn callers_that_contend_for_one_stream_all_get_a_place_without_a_gap() {
     record.verify(None).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_handles_on_one_file_are_one_record() {
-    let place = Place::new();
+async fn two_handles_on_one_file_are_one_record(place: Place) {
     let records = [place.open().await, place.open().await];
     let (places, _) = all_insist(&records).await;
     assert_eq!(places, (1..=CALLERS as u64).collect::<Vec<_>>());
@@ -73,11 +69,11 @@ fn commits(path: &Path) -> usize {
 
 #[tokio::test]
 async fn callers_that_wait_together_share_a_commit_and_one_that_is_turned_away_harms_nobody() {
-    let place = Place::new();
+    let place = Place::sqlite();
     let record = place.open().await;
     let mut other = place.raw().await;
     sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
-    let before = commits(&place.path);
+    let before = commits(place.path());
 
     let mut callers = JoinSet::new();
     for n in 0..CALLERS {
@@ -96,13 +92,11 @@ async fn callers_that_wait_together_share_a_commit_and_one_that_is_turned_away_h
     let appended = outcomes.iter().filter(|o| o.is_ok()).count();
     assert_eq!((refused, appended), (CALLERS / 4, CALLERS * 3 / 4));
     assert_eq!(count(&record).await, appended as u64);
-    let commits = commits(&place.path) - before;
+    let commits = commits(place.path()) - before;
     assert!((1..=3).contains(&commits), "{commits} commits for {appended} appends");
 }
 
-#[tokio::test]
-async fn the_same_append_sent_twice_at_once_is_one_event() {
-    let place = Place::new();
+async fn the_same_append_sent_twice_at_once_is_one_event(place: Place) {
     let record = place.open().await;
     let send = || record.append(stream("a"), Expected::NoStream, vec![said("one")]);
     let (first, second) = tokio::join!(send(), send());
@@ -112,10 +106,10 @@ async fn the_same_append_sent_twice_at_once_is_one_event() {
 
 #[tokio::test]
 async fn a_record_that_another_program_holds_locked_is_unavailable_and_comes_back() {
-    let place = Place::new();
-    let options = crate::sqlite::writing(&place.path).busy_timeout(std::time::Duration::from_millis(50));
-    let (reader, database) = crate::sqlite::open_with(&place.path, options).await.unwrap();
-    let record = Record::open(reader, database, place.clock.clone()).await.unwrap();
+    let place = Place::sqlite();
+    let options = crate::sqlite::writing(place.path()).busy_timeout(std::time::Duration::from_millis(50));
+    let (reader, database) = crate::sqlite::open_with(place.path(), options).await.unwrap();
+    let record = Record::open(reader, Some((database, place.clock.clone()))).await.unwrap();
     let mut other = place.raw().await;
     sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();
     let send = || record.append(stream("a"), Expected::NoStream, vec![said("one")]);
@@ -128,11 +122,17 @@ async fn a_record_that_another_program_holds_locked_is_unavailable_and_comes_bac
 
 #[test]
 fn a_writer_that_is_gone_is_unavailable_and_not_a_panic() {
-    let place = Place::new();
+    let place = Place::sqlite();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
     let record = first.block_on(place.open());
     drop(first);
     let outcome = runtime().block_on(record.append(stream("a"), Expected::Any, vec![said("one")]));
     assert!(matches!(outcome, Err(Error::Unavailable { .. })), "{outcome:?}");
+}
+
+on_every_store! {
+    callers_that_contend_for_one_stream_all_get_a_place_without_a_gap,
+    two_handles_on_one_file_are_one_record,
+    the_same_append_sent_twice_at_once_is_one_event,
 }

@@ -1,11 +1,12 @@
 //! A process that is killed, and a disk that is full. What was acknowledged is there.
 
-use super::kit::{Place, START, count, delivery, proposed, said, stream};
-use crate::{Error, Record, SystemClock, sqlite};
+use super::kit::{Place, START, count, delivery, proposed, said, stream, on_every_database};
+use crate::sqlite as file;
+use crate::{Error, Record, SystemClock};
 use event::{EventId, Expected};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -19,9 +20,13 @@ const ACKNOWLEDGED: usize = 40;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the child that `no_acknowledged_event_is_lost_when_its_process_is_killed` starts and kills"]
 async fn child() {
-    let path = PathBuf::from(std::env::var_os(RECORD).expect("started by its parent"));
+    let place = std::env::var(RECORD).expect("started by its parent");
     let name = std::env::var(CHILD).expect("started by its parent");
-    let record = Record::open_sqlite(&path, Arc::new(SystemClock)).await.unwrap();
+    let record = if place.starts_with("postgres://") {
+        Record::open_postgres(&place, Arc::new(SystemClock)).await.unwrap()
+    } else {
+        Record::open_sqlite(Path::new(&place), Arc::new(SystemClock)).await.unwrap()
+    };
     let mut callers = Vec::new();
     for caller in 0..4 {
         let (record, name) = (record.clone(), name.clone());
@@ -39,10 +44,10 @@ async fn child() {
     }
 }
 
-fn start(path: &Path, name: &str) -> Child {
+fn start(place: &str, name: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["tests::crash::child", "--exact", "--ignored", "--nocapture"])
-        .env(RECORD, path)
+        .env(RECORD, place)
         .env(CHILD, name)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -66,15 +71,13 @@ fn kill_in_the_middle(mut child: Child) -> Vec<EventId> {
     whole_lines.filter_map(|line| EventId::parse(line.trim().strip_prefix("acknowledged ")?).ok()).collect()
 }
 
-#[tokio::test]
-async fn no_acknowledged_event_is_lost_when_its_process_is_killed() {
-    let place = Place::new();
+async fn no_acknowledged_event_is_lost_when_its_process_is_killed(place: Place) {
     let mut acknowledged = Vec::new();
     for round in 0..ROUNDS {
         let children: Vec<_> = (0..CHILDREN)
             .map(|n| {
-                let path = place.path.clone();
-                std::thread::spawn(move || kill_in_the_middle(start(&path, &format!("{round} {n}"))))
+                let address = place.address();
+                std::thread::spawn(move || kill_in_the_middle(start(&address, &format!("{round} {n}"))))
             })
             .collect();
         for child in children {
@@ -94,10 +97,10 @@ async fn no_acknowledged_event_is_lost_when_its_process_is_killed() {
 
 #[tokio::test]
 async fn a_full_disk_turns_an_append_away_whole_and_keeps_what_it_acknowledged() {
-    let place = Place::new();
-    let small = sqlite::writing(&place.path).pragma("max_page_count", "60");
-    let (reader, database) = sqlite::open_with(&place.path, small).await.unwrap();
-    let record = Record::open(reader, database, place.clock.clone()).await.unwrap();
+    let place = Place::sqlite();
+    let small = file::writing(place.path()).pragma("max_page_count", "60");
+    let (reader, database) = file::open_with(place.path(), small).await.unwrap();
+    let record = Record::open(reader, Some((database, place.clock.clone()))).await.unwrap();
     let large = || vec![said("small"), proposed("large", delivery(json!("x".repeat(1_000_000))))];
     let full = record.append(stream("a"), Expected::Any, large()).await;
     assert!(matches!(&full, Err(Error::Unavailable { why, .. }) if why.contains("disk is full")), "{full:?}");
@@ -124,4 +127,8 @@ async fn a_full_disk_turns_an_append_away_whole_and_keeps_what_it_acknowledged()
         "a retry, with room"
     );
     assert_eq!(record.verify(None).await.unwrap().events, appended + 2);
+}
+
+on_every_database! {
+    no_acknowledged_event_is_lost_when_its_process_is_killed,
 }

@@ -1,6 +1,6 @@
 //! Decisions inside the writer.
 
-use super::kit::{Place, account, count, hold, said, stream};
+use super::kit::{Place, account, count, hold, said, stream, on_every_store};
 use crate::{Append, Decided, Error, Record, RowKey};
 use event::{Expected, NanoUsd, Timestamp};
 use fold::purse::AccountRow;
@@ -25,9 +25,7 @@ async fn take(record: &Record, name: String) -> Result<Decided<i64, String>, Err
         .await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn decisions_that_race_for_one_row_never_pass_its_limit() {
-    let place = Place::new();
+async fn decisions_that_race_for_one_row_never_pass_its_limit(place: Place) {
     let records = [place.open().await, place.open().await];
     let mut callers = JoinSet::new();
     for n in 0..64 {
@@ -51,9 +49,7 @@ async fn decisions_that_race_for_one_row_never_pass_its_limit() {
     assert_eq!(fold::decode::<AccountRow>(row.as_ref()).unwrap().held, NanoUsd(LIMIT));
 }
 
-#[tokio::test]
-async fn a_decision_sees_the_time_its_events_will_have() {
-    let place = Place::new();
+async fn a_decision_sees_the_time_its_events_will_have(place: Place) {
     let record = place.open().await;
     place.clock.set(500);
     record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
@@ -70,9 +66,7 @@ async fn a_decision_sees_the_time_its_events_will_have() {
     }
 }
 
-#[tokio::test]
-async fn a_decision_that_is_tried_again_gives_the_stored_events_back() {
-    let place = Place::new();
+async fn a_decision_that_is_tried_again_gives_the_stored_events_back(place: Place) {
     let record = place.open().await;
     let first = take(&record, "one".into()).await.unwrap();
     let again = take(&record, "one".into()).await.unwrap();
@@ -84,9 +78,7 @@ async fn a_decision_that_is_tried_again_gives_the_stored_events_back() {
     assert_eq!(count(&record).await, 1);
 }
 
-#[tokio::test]
-async fn a_decision_whose_append_conflicts_writes_nothing() {
-    let place = Place::new();
+async fn a_decision_whose_append_conflicts_writes_nothing(place: Place) {
     let record = place.open().await;
     record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
     let stale = record
@@ -98,9 +90,7 @@ async fn a_decision_whose_append_conflicts_writes_nothing() {
     assert_eq!(count(&record).await, 1);
 }
 
-#[tokio::test]
-async fn a_decision_on_a_row_it_did_not_name_is_refused() {
-    let place = Place::new();
+async fn a_decision_on_a_row_it_did_not_name_is_refused(place: Place) {
     let record = place.open().await;
     let decided = record
         .decide(vec![purse()], |rows, _| {
@@ -112,11 +102,18 @@ async fn a_decision_on_a_row_it_did_not_name_is_refused() {
     assert_eq!(count(&record).await, 0);
 }
 
-#[tokio::test]
-async fn a_decision_that_panics_harms_only_its_own_caller() {
-    let place = Place::new();
+async fn a_decision_that_panics_harms_only_its_own_caller(place: Place) {
     let record = place.open().await;
     let decided = record.decide::<(), ()>(vec![], |_, _| panic!("on purpose")).await;
     assert!(matches!(decided, Err(Error::Unavailable { .. })), "{decided:?}");
     record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
+}
+
+on_every_store! {
+    decisions_that_race_for_one_row_never_pass_its_limit,
+    a_decision_sees_the_time_its_events_will_have,
+    a_decision_that_is_tried_again_gives_the_stored_events_back,
+    a_decision_whose_append_conflicts_writes_nothing,
+    a_decision_on_a_row_it_did_not_name_is_refused,
+    a_decision_that_panics_harms_only_its_own_caller,
 }

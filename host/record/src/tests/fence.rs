@@ -1,6 +1,6 @@
 //! Leases in the record, and appends under them.
 
-use super::kit::{Place, count, said, stream};
+use super::kit::{Place, count, said, stream, on_every_store};
 use crate::{Append, Error};
 use event::{Expected, Timestamp};
 
@@ -8,9 +8,7 @@ fn under(lease: &crate::Lease, name: &str) -> Vec<Append> {
     vec![Append::new(stream("a"), Expected::Any, vec![said(name)]).fenced(lease.fence())]
 }
 
-#[tokio::test]
-async fn an_append_under_a_lease_that_somebody_else_took_is_refused() {
-    let place = Place::new();
+async fn an_append_under_a_lease_that_somebody_else_took_is_refused(place: Place) {
     let records = [place.open().await, place.open().await];
     let first = records[0].lease("turn", "node a", 100).await.unwrap().unwrap();
     assert_eq!(records[1].lease("turn", "node b", 100).await.unwrap(), None);
@@ -37,9 +35,7 @@ async fn an_append_under_a_lease_that_somebody_else_took_is_refused() {
     assert_eq!(count(&records[0]).await, 3);
 }
 
-#[tokio::test]
-async fn a_renewed_lease_lasts_and_a_released_one_is_free_at_once() {
-    let place = Place::new();
+async fn a_renewed_lease_lasts_and_a_released_one_is_free_at_once(place: Place) {
     let record = place.open().await;
     let lease = record.lease("turn", "a", 100).await.unwrap().unwrap();
     place.clock.set(90);
@@ -52,18 +48,14 @@ async fn a_renewed_lease_lasts_and_a_released_one_is_free_at_once() {
     assert!(record.lease("turn", "b", 100).await.unwrap().is_some());
 }
 
-#[tokio::test]
-async fn a_fence_of_a_lease_that_nobody_ever_took_does_not_hold() {
-    let place = Place::new();
+async fn a_fence_of_a_lease_that_nobody_ever_took_does_not_hold(place: Place) {
     let record = place.open().await;
     let invented = crate::Fence { name: "turn".into(), token: 0 };
     let append = Append::new(stream("a"), Expected::Any, vec![said("one")]).fenced(invented);
     assert!(matches!(record.append_all(vec![append]).await, Err(Error::LeaseLost { .. })));
 }
 
-#[tokio::test]
-async fn of_many_who_ask_at_once_one_gets_the_lease() {
-    let place = Place::new();
+async fn of_many_who_ask_at_once_one_gets_the_lease(place: Place) {
     let records = [place.open().await, place.open().await];
     let asks = (0..16).map(|n| {
         let record = records[n % 2].clone();
@@ -74,4 +66,11 @@ async fn of_many_who_ask_at_once_one_gets_the_lease() {
         holders += usize::from(ask.await.unwrap().is_some());
     }
     assert_eq!(holders, 1);
+}
+
+on_every_store! {
+    an_append_under_a_lease_that_somebody_else_took_is_refused,
+    a_renewed_lease_lasts_and_a_released_one_is_free_at_once,
+    a_fence_of_a_lease_that_nobody_ever_took_does_not_hold,
+    of_many_who_ask_at_once_one_gets_the_lease,
 }

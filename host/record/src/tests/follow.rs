@@ -1,6 +1,6 @@
 //! Following, while others append.
 
-use super::kit::{Place, START, append_each, positions, said, stream};
+use super::kit::{Place, START, append_each, positions, said, stream, on_every_store};
 use crate::{Follower, Record};
 use event::{Expected, GlobalPosition};
 use std::time::Duration;
@@ -36,11 +36,9 @@ async fn append_all(records: Vec<Record>) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn followers_see_every_event_once_and_in_order_while_two_handles_append() {
-    let place = Place::new();
+async fn followers_see_every_event_once_and_in_order_while_two_handles_append(place: Place) {
     let records = vec![place.open().await, place.open().await];
-    let reading = Record::open_sqlite_read_only(&place.path).await.unwrap();
+    let reading = place.open_read_only().await;
     let followers: Vec<_> = [(&records[0], 1), (&records[0], 64), (&records[1], 7), (&reading, 500)]
         .into_iter()
         .map(|(record, limit)| tokio::spawn(collect(record.follow(START), limit)))
@@ -51,9 +49,7 @@ async fn followers_see_every_event_once_and_in_order_while_two_handles_append() 
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_follower_that_looks_while_a_commit_lands_does_not_sleep_through_it() {
-    let place = Place::new();
+async fn a_follower_that_looks_while_a_commit_lands_does_not_sleep_through_it(place: Place) {
     let record = place.open().await;
     let mut follower = record.follow(START);
     // The look begins at another moment of the commit each time; nothing later would wake a follower that missed it.
@@ -66,9 +62,7 @@ async fn a_follower_that_looks_while_a_commit_lands_does_not_sleep_through_it() 
     }
 }
 
-#[tokio::test]
-async fn a_follower_starts_after_its_place_and_loses_nothing_when_its_wait_is_dropped() {
-    let place = Place::new();
+async fn a_follower_starts_after_its_place_and_loses_nothing_when_its_wait_is_dropped(place: Place) {
     let record = place.open().await;
     append_each(&record, &["one", "two", "three"]).await;
     let mut follower = record.follow(GlobalPosition(1));
@@ -79,9 +73,7 @@ async fn a_follower_starts_after_its_place_and_loses_nothing_when_its_wait_is_dr
     assert_eq!(positions(&timeout(PATIENCE, follower.next(9)).await.unwrap().unwrap()), [4]);
 }
 
-#[tokio::test]
-async fn news_tell_of_commits_here_at_once_and_elsewhere_soon() {
-    let place = Place::new();
+async fn news_tell_of_commits_here_at_once_and_elsewhere_soon(place: Place) {
     let (here, elsewhere) = (place.open().await, place.open().await);
     let mut news = here.news();
     append_each(&here, &["one"]).await;
@@ -89,4 +81,11 @@ async fn news_tell_of_commits_here_at_once_and_elsewhere_soon() {
     append_each(&elsewhere, &["two"]).await;
     timeout(PATIENCE, news.changed()).await.unwrap().unwrap();
     assert_eq!(*news.borrow(), GlobalPosition(2));
+}
+
+on_every_store! {
+    followers_see_every_event_once_and_in_order_while_two_handles_append,
+    a_follower_that_looks_while_a_commit_lands_does_not_sleep_through_it,
+    a_follower_starts_after_its_place_and_loses_nothing_when_its_wait_is_dropped,
+    news_tell_of_commits_here_at_once_and_elsewhere_soon,
 }

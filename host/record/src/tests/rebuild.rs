@@ -1,6 +1,6 @@
 //! Rows folded as events landed are the rows folded from the whole record again.
 
-use super::kit::{Place, account, delivery, hold, host, id, proposed, stream};
+use super::kit::{Place, account, delivery, hold, host, id, on_every_store, proposed, rows, stream};
 use crate::{Append, Error, Record};
 use event::{
     Account, Author, BudgetSet, Class, DeliveryClassified, Digest, EffectId, EffectIntended, EffectSent,
@@ -9,6 +9,7 @@ use event::{
     TurnId, TurnOpened, Usage,
 };
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 fn seat() -> SeatId {
@@ -164,54 +165,75 @@ async fn play(record: &Record, history: &[Vec<Fact>]) {
     }
 }
 
-async fn rows(place: &Place) -> Vec<(String, String, String, Option<i64>)> {
-    let all = sqlx::query_as("select projection, key, value, rank from row order by projection, key");
-    all.fetch_all(&mut place.raw().await).await.unwrap()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn rebuilding_gives_the_rows_that_were_folded_live(history in history()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// Plays any history, and compares the rows that were folded live with those of a rebuild.
+fn rebuilding_gives_the_rows_that_were_folded_live(place: impl Fn() -> Place, cases: u32) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::with_cases(cases) };
+    let outcome = TestRunner::new(config).run(&history(), |history| {
         runtime.block_on(async {
-            let place = Place::new();
+            let place = place();
             let record = place.open().await;
             play(&record, &history).await;
-            let (live, digest) = (rows(&place).await, record.rows_digest().await.unwrap());
+            let (live, digest) = (rows(&record).await, record.rows_digest().await.unwrap());
             let count = record.rebuild().await.unwrap();
             prop_assert_eq!(count, history.iter().map(Vec::len).sum::<usize>() as u64);
-            prop_assert_eq!(rows(&place).await, live);
+            prop_assert_eq!(rows(&record).await, live);
             prop_assert_eq!(record.rows_digest().await.unwrap(), digest);
             record.verify(None).await.unwrap();
             Ok(())
-        })?;
-    }
+        })
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
+#[test]
+fn rebuilding_gives_the_rows_that_were_folded_live_on_sqlite() {
+    rebuilding_gives_the_rows_that_were_folded_live(Place::sqlite, 48);
+}
+
+#[test]
+fn rebuilding_gives_the_rows_that_were_folded_live_on_postgres() {
+    rebuilding_gives_the_rows_that_were_folded_live(Place::postgres, 24);
+}
+
+#[test]
+fn rebuilding_gives_the_rows_that_were_folded_live_in_memory() {
+    rebuilding_gives_the_rows_that_were_folded_live(Place::memory, 48);
+}
+
+/// One history gives one head and the same rows wherever it is kept.
 #[tokio::test]
-async fn a_rebuild_repairs_rows_that_somebody_changed() {
-    let place = Place::new();
+async fn every_store_keeps_the_same_record_to_the_last_byte() {
+    let mut kept = Vec::new();
+    for place in [Place::sqlite(), Place::postgres(), Place::memory()] {
+        let record = place.open().await;
+        for name in ["one", "two \u{1}\u{0}", "three é"] {
+            let events = vec![hold(name), proposed(&format!("b {name}"), delivery(json!([name, 1e300])))];
+            record.append(stream(name), Expected::Any, events).await.unwrap();
+        }
+        kept.push((record.head().await.unwrap(), rows(&record).await, record.rows_digest().await.unwrap()));
+    }
+    assert_eq!(kept[0], kept[1]);
+    assert_eq!(kept[0], kept[2]);
+}
+
+async fn a_rebuild_repairs_rows_that_somebody_changed(place: Place) {
     let record = place.open().await;
     record.append(stream("a"), Expected::Any, vec![hold("one"), hold("two")]).await.unwrap();
-    let (before, digest) = (rows(&place).await, record.rows_digest().await.unwrap());
+    let (before, digest) = (rows(&record).await, record.rows_digest().await.unwrap());
     assert_eq!(before.len(), 3, "two holds and an account");
-    place.run("update row set value = '{}' where projection = 'account'; insert into row values ('x', 'y', '1', 2)")
-        .await
-        .unwrap();
+    place.write_row("account", &account().key(), "{}").await;
+    place.write_row("x", "y", "1").await;
     assert_ne!(record.rows_digest().await.unwrap(), digest);
     record.rebuild().await.unwrap();
-    assert_eq!(rows(&place).await, before);
+    assert_eq!(rows(&record).await, before);
     assert_eq!(record.rows_digest().await.unwrap(), digest);
 }
 
-#[tokio::test]
-async fn a_row_that_does_not_read_stops_only_the_calls_that_need_it_until_it_is_rebuilt() {
-    let place = Place::new();
+async fn a_row_that_does_not_read_stops_only_the_calls_that_need_it_until_it_is_rebuilt(place: Place) {
     let record = place.open().await;
     record.append(stream("a"), Expected::Any, vec![hold("one")]).await.unwrap();
-    place.run("update row set value = '{' where projection = 'account'").await.unwrap();
+    place.write_row("account", &account().key(), "{").await;
     let beside = proposed("x", delivery(json!(1)));
     let (needs_it, beside) = tokio::join!(
         record.append(stream("a"), Expected::Any, vec![hold("two")]),
@@ -224,25 +246,21 @@ async fn a_row_that_does_not_read_stops_only_the_calls_that_need_it_until_it_is_
     record.verify(None).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_rebuild_over_an_event_that_does_not_read_leaves_the_rows_as_they_were() {
-    let place = Place::new();
+async fn a_rebuild_over_an_event_that_does_not_read_leaves_the_rows_as_they_were(place: Place) {
     let record = place.open().await;
     record.append(stream("a"), Expected::Any, vec![hold("one")]).await.unwrap();
-    let before = rows(&place).await;
-    place.run("drop trigger event_update; update event set body = '{}'").await.unwrap();
+    let before = rows(&record).await;
+    place.write_body(1, "{}").await;
     let (rebuilt, beside) = tokio::join!(
         record.rebuild(),
         record.append(stream("b"), Expected::Any, vec![proposed("x", delivery(json!(1)))])
     );
     assert!(matches!(rebuilt, Err(Error::Corrupt { .. })), "{rebuilt:?}");
     beside.unwrap();
-    assert_eq!(rows(&place).await, before);
+    assert_eq!(rows(&record).await, before);
 }
 
-#[tokio::test]
-async fn ranked_rows_come_lowest_first_from_the_rank_asked_for() {
-    let place = Place::new();
+async fn ranked_rows_come_lowest_first_from_the_rank_asked_for(place: Place) {
     let record = place.open().await;
     for (at, name) in [(10, "one"), (20, "two"), (30, "three"), (30, "four")] {
         place.clock.set(at);
@@ -268,4 +286,11 @@ async fn ranked_rows_come_lowest_first_from_the_rank_asked_for() {
         vec![],
         "a row without a rank is not ranked"
     );
+}
+
+on_every_store! {
+    a_rebuild_repairs_rows_that_somebody_changed,
+    a_row_that_does_not_read_stops_only_the_calls_that_need_it_until_it_is_rebuilt,
+    a_rebuild_over_an_event_that_does_not_read_leaves_the_rows_as_they_were,
+    ranked_rows_come_lowest_first_from_the_rank_asked_for,
 }

@@ -23,7 +23,7 @@ fn median(mut took: Vec<Duration>) -> Duration {
 
 /// A fresh file with one plain table and the record's durability.
 async fn bare_file(place: &Place) -> SqliteConnection {
-    let options = crate::sqlite::writing(&place.path).create_if_missing(true);
+    let options = crate::sqlite::writing(place.path()).create_if_missing(true);
     let mut connection = sqlx::ConnectOptions::connect(&options).await.unwrap();
     let setup = "pragma journal_mode = wal; create table t (n integer primary key, a text unique, b text)";
     sqlx::raw_sql(setup).execute(&mut connection).await.unwrap();
@@ -49,7 +49,7 @@ async fn appended(record: &Record, n: usize, event: Proposed) {
 
 async fn together() -> Duration {
     const EVENTS: u32 = 4_000;
-    let place = Place::new();
+    let place = Place::sqlite();
     let record = place.open_in_real_time().await;
     let mut callers = JoinSet::new();
     let begun = Instant::now();
@@ -69,7 +69,7 @@ async fn together() -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a measurement"]
 async fn an_append_costs_at_most_twice_a_bare_transaction() {
-    let (here, there) = (Place::new(), Place::new());
+    let (here, there) = (Place::sqlite(), Place::sqlite());
     let (mut connection, record) = (bare_file(&here).await, there.open_in_real_time().await);
     let (mut bares, mut plain, mut folded) = (Vec::new(), Vec::new(), Vec::new());
     // In turns, so that whatever else the disk does slows all three.

@@ -1,0 +1,10 @@
+//! The journal against real files, a real git and a process that is killed.
+
+mod compare;
+mod crash;
+mod git;
+mod kit;
+mod large;
+mod line;
+mod restore;
+mod write;

@@ -1,0 +1,196 @@
+//! Writing: what a transaction changes, gathered beside what is committed.
+
+use super::{Address, Shared, State};
+use crate::Error;
+use crate::append::text;
+use crate::lease::Lease;
+use crate::rows::{RowKey, row_of};
+use crate::store::Writes;
+use crate::stored::{Head, Stored};
+use async_trait::async_trait;
+use event::{EventId, GlobalPosition, StreamName};
+use fold::Row;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use tokio::sync::OwnedMutexGuard;
+
+/// The one that writes, while it holds the turn.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    turn: Option<OwnedMutexGuard<()>>,
+    changes: Changes,
+    /// The changes as they were at the last savepoint.
+    savepoint: Changes,
+}
+
+/// What a transaction changes.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    events: Vec<Arc<Stored>>,
+    by_id: HashMap<String, usize>,
+    /// Where the streams of these events stand.
+    stands: HashMap<String, u64>,
+    /// Whether the committed rows count no more.
+    rows_cleared: bool,
+    /// Rows written, and nothing for rows removed.
+    rows: BTreeMap<Address, Option<(String, Option<i64>)>>,
+    leases: BTreeMap<String, Lease>,
+    cursors: BTreeMap<String, u64>,
+}
+
+impl Changes {
+    fn add(&mut self, event: &Stored) {
+        self.by_id.insert(event.id.clone(), self.events.len());
+        self.stands.insert(event.stream.clone(), event.position);
+        self.events.push(Arc::new(event.clone()));
+    }
+
+    fn named(&self, id: &str) -> Option<&Stored> {
+        self.by_id.get(id).and_then(|index| self.events.get(*index)).map(Arc::as_ref)
+    }
+
+    fn row(&self, state: &State, address: &Address) -> Option<(String, Option<i64>)> {
+        match self.rows.get(address) {
+            Some(row) => row.clone(),
+            None if self.rows_cleared => None,
+            None => state.rows.get(address).cloned(),
+        }
+    }
+
+    fn apply(self, state: &mut State) {
+        self.events.into_iter().for_each(|event| state.add(event));
+        if self.rows_cleared {
+            state.rows.clear();
+            state.ranked.clear();
+        }
+        self.rows.into_iter().for_each(|(address, row)| state.set_row(address, row));
+        state.leases.extend(self.leases);
+        state.cursors.extend(self.cursors);
+    }
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, turn: None, changes: Changes::default(), savepoint: Changes::default() }
+    }
+
+    fn forget(&mut self) {
+        self.changes = Changes::default();
+        self.savepoint = Changes::default();
+        self.turn = None;
+    }
+}
+
+fn address(key: &RowKey) -> Address {
+    (key.projection.to_owned(), key.key.clone())
+}
+
+#[async_trait]
+impl Writes for Writer {
+    async fn begin(&mut self) -> Result<Head, Error> {
+        self.forget();
+        self.turn = Some(Arc::clone(&self.shared.turn).lock_owned().await);
+        Ok(self.shared.state().head())
+    }
+
+    async fn commit(&mut self, head: GlobalPosition) -> Result<(), Error> {
+        std::mem::take(&mut self.changes).apply(&mut self.shared.state());
+        self.forget();
+        self.shared.end.send_if_modified(|end| {
+            let further = head.0 > *end;
+            *end = head.0.max(*end);
+            further
+        });
+        Ok(())
+    }
+
+    async fn rollback(&mut self) {
+        self.forget();
+    }
+
+    async fn savepoint(&mut self) -> Result<(), Error> {
+        self.savepoint = self.changes.clone();
+        Ok(())
+    }
+
+    async fn undo_to_savepoint(&mut self) -> Result<(), Error> {
+        self.changes = self.savepoint.clone();
+        Ok(())
+    }
+
+    async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
+        let state = self.shared.state();
+        let named = |id: &&EventId| state.named(id.as_str()).or_else(|| self.changes.named(id.as_str())).cloned();
+        Ok(ids.iter().filter_map(named).collect())
+    }
+
+    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+        let state = self.shared.state();
+        let after = usize::try_from(after.0).unwrap_or(usize::MAX);
+        let all = state.events.iter().skip(after).chain(
+            self.changes.events.iter().skip(after.saturating_sub(state.events.len())),
+        );
+        Ok(all.take(limit).map(|event| Stored::clone(event)).collect())
+    }
+
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<Address, Row>, Error> {
+        let state = self.shared.state();
+        let found = keys.iter().map(address).filter_map(|address| {
+            let (value, rank) = self.changes.row(&state, &address)?;
+            Some(row_of(&value, rank).map(|row| (address, row)))
+        });
+        found.collect()
+    }
+
+    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error> {
+        let state = self.shared.state();
+        let stands = self.changes.stands.get(stream.as_str()).copied();
+        let before = || state.streams.get(stream.as_str()).map_or(0, Vec::len);
+        let stored =
+            |id: &&EventId| state.by_id.contains_key(id.as_str()) || self.changes.named(id.as_str()).is_some();
+        Ok((stands.unwrap_or_else(|| u64::try_from(before()).unwrap_or(u64::MAX)), ids.iter().any(stored)))
+    }
+
+    async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
+        self.changes.add(event);
+        Ok(())
+    }
+
+    async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
+        for (key, row) in rows {
+            self.changes.rows.insert(address(key), Some((text(&row.value), row.rank)));
+        }
+        Ok(())
+    }
+
+    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
+        self.changes.rows.insert(address(key), None);
+        Ok(())
+    }
+
+    async fn clear_rows(&mut self) -> Result<(), Error> {
+        self.changes.rows.clear();
+        self.changes.rows_cleared = true;
+        Ok(())
+    }
+
+    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
+        let changed = self.changes.leases.get(name).cloned();
+        Ok(changed.or_else(|| self.shared.state().leases.get(name).cloned()))
+    }
+
+    async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {
+        self.changes.leases.insert(lease.name.clone(), lease.clone());
+        Ok(())
+    }
+
+    async fn put_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Error> {
+        self.changes.cursors.insert(name.to_owned(), at.0);
+        Ok(())
+    }
+
+    async fn end(mut self: Box<Self>) {
+        self.forget();
+    }
+}
