@@ -6,6 +6,7 @@
 //!
 //! Nothing here reads a clock, does I/O or draws a random number.
 
+pub mod authority;
 pub mod effect;
 pub mod message;
 pub mod moment;

@@ -5,8 +5,11 @@ use event::SeatCreated;
 /// Whether `seat` was granted `tool`: by its name, or by its family as `family.*`.
 #[must_use]
 pub fn holds_grant(seat: &SeatCreated, tool: &str) -> bool {
-    let family = tool.split('.').next().unwrap_or(tool);
-    seat.grants.iter().any(|grant| grant == tool || grant.strip_suffix(".*") == Some(family))
+    let in_family = |grant: &str| {
+        let family = grant.strip_suffix('*').filter(|family| family.ends_with('.'));
+        family.is_some_and(|family| tool.len() > family.len() && tool.starts_with(family))
+    };
+    seat.grants.iter().any(|grant| grant == tool || in_family(grant))
 }
 
 #[cfg(test)]
@@ -29,6 +32,8 @@ mod tests {
             ("slack.react", false),
             ("webhook.send", false),
             ("we", false),
+            ("web", false),
+            ("web.", false),
         ] {
             assert_eq!(holds_grant(&seat, tool), held, "{tool}");
         }

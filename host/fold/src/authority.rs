@@ -1,0 +1,374 @@
+//! Who may state what: authority checked on every append, from folds alone.
+//!
+//! The host's own code (`system_…`) may state any kind. Whoever else states a fact does so for a seat it holds:
+//! facts about that seat's own work need nothing more; facts that change the office need the grant
+//! `record:<kind>`, and a seat never hands another what it does not hold itself. Whoever states it, no seat
+//! reports to itself through any chain.
+//!
+//! Source of the rules: mechanisms, sections 1 and 2; the third seed document on seats.
+
+use crate::seat::holds_grant;
+use crate::setting;
+use event::{Actor, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
+use serde_json::Value;
+
+/// The longest chain of seats that report to one another: deeper than any organisation, and an end to the walk.
+pub const LINE_SEATS_MAX: usize = 32;
+
+/// What is known about a row of the projection `setting`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Look {
+    /// Nobody has looked yet.
+    NotYet,
+    /// There is no such row.
+    Absent,
+    /// It holds this.
+    Holds(Value),
+}
+
+/// What follows from what is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be stated.
+    May,
+    /// It may not.
+    MayNot(NoAuthority),
+    /// Look at this row of `setting`, and ask again.
+    LookAt(String),
+}
+
+/// Why a fact may not be stated by this actor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAuthority {
+    /// It acts for no seat, and the kind is nobody's who has none.
+    #[error("`{principal}` acts for no seat and cannot state `{kind}`")]
+    NoSeat {
+        /// Who.
+        principal: PrincipalId,
+        /// What.
+        kind: &'static str,
+    },
+    /// It does not hold the seat it acts for.
+    #[error("`{principal}` does not hold `{seat}`")]
+    NotHolder {
+        /// Who.
+        principal: PrincipalId,
+        /// The seat.
+        seat: SeatId,
+    },
+    /// The fact is about another seat's work.
+    #[error("`{seat}` cannot state `{kind}` for `{other}`")]
+    AnotherSeat {
+        /// The seat it acts for.
+        seat: SeatId,
+        /// What.
+        kind: &'static str,
+        /// Whose work it is.
+        other: SeatId,
+    },
+    /// Only the host's own code states this kind.
+    #[error("`{kind}` is stated by the host alone")]
+    HostAlone {
+        /// What.
+        kind: &'static str,
+    },
+    /// The seat holds no grant for the kind.
+    #[error("`{seat}` holds no grant `record:{kind}`")]
+    NoGrant {
+        /// The seat.
+        seat: SeatId,
+        /// What.
+        kind: &'static str,
+    },
+    /// The seat would hand another what it does not hold.
+    #[error("`{seat}` cannot hand on `{grant}`, which it does not hold")]
+    Escalates {
+        /// The seat that creates.
+        seat: SeatId,
+        /// What it lacks.
+        grant: String,
+    },
+    /// The seat would report to itself.
+    #[error("`{seat}` would report to itself through `{through}`")]
+    OwnLine {
+        /// The seat.
+        seat: SeatId,
+        /// The seat above it that reports to it.
+        through: SeatId,
+    },
+    /// The chain above the seat is longer than [`LINE_SEATS_MAX`].
+    #[error("the line above `{seat}` is longer than {LINE_SEATS_MAX} seats")]
+    LongLine {
+        /// The seat.
+        seat: SeatId,
+    },
+}
+
+/// Whether `actor` may state `fact`. `look` says what is known of a row of `setting`; a row that was not looked at
+/// is asked for, so that a forgotten read can never pass for an absent seat.
+pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
+    let outcome = line(fact, look).and_then(|()| match actor.principal.kind() {
+        PrincipalKind::System => Ok(()),
+        PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
+    });
+    match outcome {
+        Ok(()) => Verdict::May,
+        Err(Unsettled::No(why)) => Verdict::MayNot(why),
+        Err(Unsettled::LookAt(key)) => Verdict::LookAt(key),
+    }
+}
+
+enum Unsettled {
+    No(NoAuthority),
+    LookAt(String),
+}
+
+impl From<NoAuthority> for Unsettled {
+    fn from(why: NoAuthority) -> Self {
+        Self::No(why)
+    }
+}
+
+fn row<T: serde::de::DeserializeOwned>(
+    look: &dyn Fn(&str) -> Look,
+    key: String,
+) -> Result<Option<T>, Unsettled> {
+    match look(&key) {
+        Look::NotYet => Err(Unsettled::LookAt(key)),
+        Look::Absent => Ok(None),
+        Look::Holds(value) => Ok(serde_json::from_value(value).ok()),
+    }
+}
+
+/// No seat reports to itself, whoever says so.
+fn line(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let Fact::SeatCreated(created) = fact else { return Ok(()) };
+    let mut below = created.seat.clone();
+    let mut above = created.line.clone();
+    for _ in 0..LINE_SEATS_MAX {
+        let Some(seat) = above else { return Ok(()) };
+        if seat == created.seat {
+            return Err(NoAuthority::OwnLine { seat, through: below }.into());
+        }
+        let stands: Option<SeatCreated> = row(look, setting::seat(&seat))?;
+        below = seat;
+        above = stands.and_then(|stands| stands.line);
+    }
+    Err(NoAuthority::LongLine { seat: created.seat.clone() }.into())
+}
+
+/// Whose work a fact is about, for the kinds that a seat states about its own.
+enum Own<'a> {
+    /// Of the seat that acts.
+    Its,
+    /// Of this seat.
+    Of(&'a SeatId),
+    /// Of the office: it needs a grant.
+    Office,
+    /// Of the host.
+    Host,
+}
+
+fn own(fact: &Fact) -> Own<'_> {
+    match fact {
+        Fact::StepStarted(_) | Fact::StepEnded(_) | Fact::TurnEnded(_) => Own::Its,
+        Fact::RequestAsked(body) => Own::Of(&body.asker),
+        Fact::RequestAnswered(body) => Own::Of(&body.by),
+        Fact::MomentSet(body) => Own::Of(&body.seat),
+        Fact::SeatCreated(_)
+        | Fact::SeatHeld(_)
+        | Fact::PolicyApplied(_)
+        | Fact::PricesListed(_)
+        | Fact::BudgetSet(_)
+        | Fact::PluginInstalled(_)
+        | Fact::PluginGranted(_) => Own::Office,
+        Fact::NodeStarted(_)
+        | Fact::ConnectionIdentified(_)
+        | Fact::DeliveryReceived(_)
+        | Fact::DeliveryClassified(_)
+        | Fact::MessageReceived(_)
+        | Fact::MessageMerged(_)
+        | Fact::TurnOpened(_)
+        | Fact::MomentPassed(_)
+        | Fact::RequestLapsed(_)
+        | Fact::CallAdmitted(_)
+        | Fact::CallDenied(_)
+        | Fact::CallRefused(_)
+        | Fact::HoldTaken(_)
+        | Fact::HoldStarted(_)
+        | Fact::HoldSettled(_)
+        | Fact::HoldReleased(_)
+        | Fact::HoldLeftUnknown(_)
+        | Fact::EffectIntended(_)
+        | Fact::EffectSent(_)
+        | Fact::EffectFailed(_)
+        | Fact::EffectLeftUnknown(_)
+        | Fact::ReceiptRecorded(_) => Own::Host,
+    }
+}
+
+fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let (principal, kind) = (actor.principal.clone(), fact.kind());
+    let whose = own(fact);
+    if matches!(whose, Own::Host) {
+        return Err(NoAuthority::HostAlone { kind }.into());
+    }
+    let Some(seat) = actor.seat.clone() else { return Err(NoAuthority::NoSeat { principal, kind }.into()) };
+    let held: Option<SeatHeld> = row(look, setting::holder(&seat))?;
+    if held.is_none_or(|held| held.principal != principal) {
+        return Err(NoAuthority::NotHolder { principal, seat }.into());
+    }
+    match whose {
+        Own::Its | Own::Host => Ok(()),
+        Own::Of(other) if *other == seat => Ok(()),
+        Own::Of(other) => Err(NoAuthority::AnotherSeat { seat, kind, other: other.clone() }.into()),
+        Own::Office => office(seat, fact, look),
+    }
+}
+
+fn office(seat: SeatId, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let kind = fact.kind();
+    let own: Option<SeatCreated> = row(look, setting::seat(&seat))?;
+    let wanted = format!("record:{kind}");
+    let Some(own) = own.filter(|own| own.grants.contains(&wanted)) else {
+        return Err(NoAuthority::NoGrant { seat, kind }.into());
+    };
+    if let Fact::SeatCreated(created) = fact
+        && let Some(grant) = created.grants.iter().find(|grant| !covers(&own, grant))
+    {
+        return Err(NoAuthority::Escalates { seat, grant: grant.clone() }.into());
+    }
+    Ok(())
+}
+
+/// Whether `own` holds all that `grant` gives: the same grant, or the family it belongs to.
+fn covers(own: &SeatCreated, grant: &str) -> bool {
+    own.grants.iter().any(|held| held == grant) || (!grant.ends_with(".*") && holds_grant(own, grant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_SEATS_MAX, Look, NoAuthority, Verdict, may_state};
+    use crate::setting;
+    use event::{
+        Actor, Fact, MomentSet, NodeStarted, PrincipalId, SeatCreated, SeatHeld, SeatId, Timestamp, Topic,
+    };
+    use proptest::prelude::*;
+    use serde_json::Value;
+    use std::collections::BTreeMap;
+
+    fn seat(name: &str) -> SeatId {
+        SeatId::parse(&format!("seat_{name}")).unwrap()
+    }
+
+    fn created(name: &str, line: Option<&str>, grants: &[&str]) -> SeatCreated {
+        SeatCreated {
+            seat: seat(name),
+            role: "r".into(),
+            department: None,
+            line: line.map(seat),
+            grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+        }
+    }
+
+    fn agent(name: &str) -> PrincipalId {
+        PrincipalId::parse(&format!("agent_{name}")).unwrap()
+    }
+
+    /// An office of seats, each held by the agent of its name.
+    fn office(seats: &[SeatCreated]) -> BTreeMap<String, Value> {
+        let mut rows = BTreeMap::new();
+        for one in seats {
+            let name = one.seat.as_str().trim_start_matches("seat_");
+            let held = SeatHeld { seat: one.seat.clone(), principal: agent(name) };
+            rows.insert(setting::seat(&one.seat), serde_json::to_value(one).unwrap());
+            rows.insert(setting::holder(&one.seat), serde_json::to_value(held).unwrap());
+        }
+        rows
+    }
+
+    fn asked(
+        rows: &BTreeMap<String, Value>,
+        principal: PrincipalId,
+        for_seat: Option<&str>,
+        fact: impl Into<Fact>,
+    ) -> Verdict {
+        let actor = Actor { principal, seat: for_seat.map(seat) };
+        let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(value.clone()));
+        may_state(&actor, &fact.into(), &look)
+    }
+
+    fn look_again(name: &str) -> MomentSet {
+        MomentSet { seat: seat(name), topic: Topic::parse("t").unwrap(), at: Timestamp(1) }
+    }
+
+    #[test]
+    fn a_seat_speaks_for_itself_and_only_through_its_holder() {
+        let rows = office(&[created("a", None, &[]), created("b", None, &[])]);
+        assert_eq!(asked(&rows, agent("a"), Some("a"), look_again("a")), Verdict::May);
+        let no = |verdict| matches!(verdict, Verdict::MayNot(_));
+        assert!(no(asked(&rows, agent("a"), Some("a"), look_again("b"))));
+        assert!(no(asked(&rows, agent("b"), Some("a"), look_again("a"))));
+        assert!(no(asked(&rows, agent("a"), None, look_again("a"))));
+        assert!(no(asked(&rows, agent("a"), Some("nobody"), look_again("nobody"))));
+        let node = NodeStarted { node: "n".into(), version: "1".into() };
+        assert!(no(asked(&rows, agent("a"), Some("a"), node.clone())));
+        assert_eq!(asked(&rows, PrincipalId::host(), None, node), Verdict::May);
+    }
+
+    #[test]
+    fn a_seat_hands_on_only_what_it_holds() {
+        let rows = office(&[created("head", None, &["record:seat.created", "web.*", "slack.post"])]);
+        let makes =
+            |grants: &[&str]| asked(&rows, agent("head"), Some("head"), created("new", Some("head"), grants));
+        assert_eq!(makes(&["web.fetch", "web.*", "slack.post"]), Verdict::May);
+        for more in ["slack.react", "slack.*", "web", "record:policy.applied", "*"] {
+            assert!(matches!(makes(&[more]), Verdict::MayNot(NoAuthority::Escalates { .. })), "{more}");
+        }
+        let without = office(&[created("head", None, &["web.*"])]);
+        let verdict = asked(&without, agent("head"), Some("head"), created("new", None, &[]));
+        assert!(matches!(verdict, Verdict::MayNot(NoAuthority::NoGrant { .. })));
+    }
+
+    #[test]
+    fn no_seat_reports_to_itself_even_when_the_host_says_so() {
+        let rows =
+            office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
+        let verdict = asked(&rows, PrincipalId::host(), None, created("c", Some("a"), &[]));
+        assert!(matches!(verdict, Verdict::MayNot(NoAuthority::OwnLine { .. })));
+        assert!(matches!(
+            asked(&rows, PrincipalId::host(), None, created("d", Some("d"), &[])),
+            Verdict::MayNot(_)
+        ));
+        assert_eq!(asked(&rows, PrincipalId::host(), None, created("d", Some("a"), &[])), Verdict::May);
+    }
+
+    #[test]
+    fn a_row_that_nobody_looked_at_is_asked_for_and_never_guessed() {
+        let actor = Actor { principal: agent("a"), seat: Some(seat("a")) };
+        let verdict = may_state(&actor, &look_again("a").into(), &|_| Look::NotYet);
+        assert_eq!(verdict, Verdict::LookAt(setting::holder(&seat("a"))));
+    }
+
+    proptest! {
+        /// Whatever the lines of an office, the walk ends, and it says yes only when following them ends too.
+        #[test]
+        fn the_walk_up_a_line_ends(lines in proptest::collection::vec(proptest::option::of(0_usize..12), 12), to in 0_usize..12) {
+            let name = |n: usize| format!("s{n}");
+            let seats: Vec<SeatCreated> =
+                lines.iter().enumerate().map(|(n, line)| created(&name(n), line.map(name).as_deref(), &[])).collect();
+            let rows = office(&seats);
+            let verdict = asked(&rows, PrincipalId::host(), None, created(&name(0), Some(&name(to)), &[]));
+            let (mut at, mut steps, mut circles) = (Some(to), 0, false);
+            while let Some(n) = at {
+                steps += 1;
+                if n == 0 || steps > LINE_SEATS_MAX {
+                    circles = true;
+                    break;
+                }
+                at = lines[n];
+            }
+            prop_assert_eq!(verdict == Verdict::May, !circles);
+        }
+    }
+}
