@@ -12,7 +12,15 @@ fn ask(site: &str) -> String {
 
 #[tokio::test]
 async fn a_mention_is_answered_in_its_thread_from_what_was_read() {
-    let kit = Kit::new().await;
+    a_mention_is_answered(Kit::new().await).await;
+}
+
+#[tokio::test]
+async fn a_mention_is_answered_in_its_thread_from_what_was_read_on_postgres() {
+    a_mention_is_answered(Kit::on_postgres().await).await;
+}
+
+async fn a_mention_is_answered(kit: Kit) {
     let office = kit.open().await;
     let text = ask(&kit.site.origin);
     assert_eq!(office.deliver(&message("Ev1", "C01GEN", "U01ALICE", "1700000000.000100", &text)).await, 200);

@@ -5,6 +5,7 @@
 mod crash;
 mod flow;
 mod hostile;
+mod hosts;
 mod noes;
 mod often_killed;
 mod shape;

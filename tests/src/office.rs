@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use tests_postgres::Schema;
 use tokio::sync::watch;
 
 /// How long a test waits for the record to say something: far longer than a busy machine needs.
@@ -20,6 +21,8 @@ pub const PAGE: &str = "<html><head><title>Tide table</title></head><body><p>The
 /// What an office is made of; each part can be changed before it is built.
 pub struct Kit {
     folder: Arc<TempDir>,
+    /// The PostgreSQL schema that the record is kept in; a SQLite file when there is none.
+    schema: Option<Schema>,
     /// The model's script.
     pub script: String,
     /// The budget of a day, in dollars.
@@ -67,6 +70,7 @@ impl Kit {
     pub async fn new() -> Self {
         Self {
             folder: Arc::new(tempfile::tempdir().unwrap()),
+            schema: None,
             script: std::fs::read_to_string(repository().join("demo/story.toml")).unwrap(),
             day: "5.00".to_owned(),
             steps_max: 60,
@@ -78,6 +82,12 @@ impl Kit {
             slack: Slack::serve().await,
             site: Site::serve(&[("", PAGE)]).await,
         }
+    }
+
+    /// The same, with the record on PostgreSQL. Opened twice it is two hosts on one record.
+    pub async fn on_postgres() -> Self {
+        let schema = Schema::new().unwrap_or_else(|why| panic!("{why}"));
+        Self { schema: Some(schema), ..Self::new().await }
     }
 
     /// The folder of this office.
@@ -92,6 +102,9 @@ impl Kit {
         std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
         std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
         std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        if let Some(schema) = &self.schema {
+            std::fs::write(folder.join("database-url"), schema.url()).unwrap();
+        }
         let path = folder.join("chancery.toml");
         std::fs::write(&path, self.text()).unwrap();
         path
@@ -110,7 +123,7 @@ model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
 [record]
-sqlite = "office.sqlite"
+{record}
 [listen]
 address = "127.0.0.1:0"
 [slack]
@@ -133,6 +146,10 @@ role = "system"
 holder = "system_host"
 grants = ["slack.identity"]
 "#,
+            record = match self.schema {
+                Some(_) => "postgres = { file = \"database-url\" }",
+                None => "sqlite = \"office.sqlite\"",
+            },
             cache = guests().with_file_name("test-code").display(),
             steps = self.steps_max,
             lease = self.lease_ms,

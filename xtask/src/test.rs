@@ -3,6 +3,7 @@
 //! One stage after another with its time; the first that does not pass ends the run. Nothing is retried: a test
 //! that passes the second time is broken.
 
+mod postgres;
 mod runner;
 
 use std::process::Command;

@@ -4,6 +4,7 @@
 //! be overridden by an environment variable named after its path: `CHANCERY_LISTEN__ADDRESS`,
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
+use crate::place::Place;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// What environment variables that override the file start with.
 pub const ENV_PREFIX: &str = "CHANCERY_";
 /// Variables with that prefix that are not settings.
-const ENV_NOT_SETTINGS: &[&str] = &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_WASM_BY"];
+const ENV_NOT_SETTINGS: &[&str] =
+    &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_TEST_POSTGRES", "CHANCERY_WASM_BY"];
 
 /// How many times the worst case may be held: beyond this a purse is full of holds and nothing is bought.
 const HEADROOM_MAX: u64 = 100;
@@ -27,7 +29,7 @@ pub struct Config {
     /// The office itself.
     pub office: OfficeConfig,
     /// Where the record is kept.
-    pub record: RecordConfig,
+    pub record: Place,
     /// Where the record's journal is written; nowhere when absent.
     pub journal: Option<JournalConfig>,
     /// Where the host listens.
@@ -47,7 +49,8 @@ pub struct Config {
     pub policies: PathBuf,
     /// The price list.
     pub prices: PathBuf,
-    /// Where compiled guests are kept between starts; a folder beside the record by default.
+    /// Where compiled guests are kept between starts; a folder beside the record's file by default, or beside this
+    /// one where the record is no file.
     pub cache: Option<PathBuf>,
     /// The seats of the first office.
     #[serde(default, rename = "seat")]
@@ -95,14 +98,6 @@ fn steps_max() -> u32 {
 
 fn turns_max() -> usize {
     8
-}
-
-/// Where the record is kept.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordConfig {
-    /// The SQLite file; it is made when it is not there.
-    pub sqlite: PathBuf,
 }
 
 /// The record as text: written beside the office, and pushed to a git remote when there is one.
@@ -285,7 +280,10 @@ impl Config {
     /// Makes every relative path one beside the file.
     fn anchor(&mut self, folder: &Path) {
         let anchor = |path: &mut PathBuf| *path = folder.join(&*path);
-        anchor(&mut self.record.sqlite);
+        self.record.anchor(folder);
+        if matches!(self.record, Place::Postgres(_)) {
+            self.cache.get_or_insert_with(|| PathBuf::from("chancery.cache"));
+        }
         anchor(&mut self.policies);
         anchor(&mut self.prices);
         self.cache.iter_mut().for_each(anchor);
@@ -362,7 +360,12 @@ impl Config {
     /// Where compiled guests are kept.
     #[must_use]
     pub fn cache_folder(&self) -> PathBuf {
-        self.cache.clone().unwrap_or_else(|| self.record.sqlite.with_extension("cache"))
+        match (&self.cache, &self.record) {
+            (Some(cache), _) => cache.clone(),
+            (None, Place::Sqlite(path)) => path.with_extension("cache"),
+            // Reading the file has set it.
+            (None, Place::Postgres(_)) => PathBuf::from("chancery.cache"),
+        }
     }
 }
 
@@ -401,95 +404,4 @@ fn override_one(table: &mut toml::Table, name: &str, value: &str) -> Result<bool
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Config, SecretSource};
-    use std::path::Path;
-
-    const SMALL: &str = r#"
-policies = "policies"
-prices = "prices.toml"
-[office]
-name = "Test"
-model = "scripted/story"
-[record]
-sqlite = "office.sqlite"
-[purse]
-day = "5.00"
-[slack]
-signing_secrets = [{ env = "SLACK_SIGNING_SECRET" }, { file = "old-secret" }]
-[[seat]]
-name = "seat_front-desk"
-role = "assistant"
-"#;
-
-    fn read(text: &str, environment: &[(&str, &str)]) -> anyhow::Result<Config> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chancery.toml");
-        std::fs::write(&path, text).unwrap();
-        Config::read(&path, environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
-    }
-
-    #[test]
-    fn the_environment_overrides_the_file() {
-        let config = read(
-            SMALL,
-            &[
-                ("CHANCERY_PURSE__DAY", "7.50"),
-                ("CHANCERY_LISTEN__ADDRESS", "0.0.0.0:80"),
-                ("CHANCERY_OFFICE__STEPS_MAX", "12"),
-                ("CHANCERY_EGRESS__LOOPBACK", "[\"http://127.0.0.1:1\"]"),
-                ("CHANCERY_CONFIG", "ignored"),
-                ("OTHER", "ignored"),
-            ],
-        )
-        .unwrap();
-        assert_eq!(config.purse.day.as_deref(), Some("7.50"));
-        assert_eq!(config.listen.address.port(), 80);
-        assert_eq!(config.office.steps_max, 12);
-        assert_eq!(config.egress.loopback, ["http://127.0.0.1:1"]);
-    }
-
-    #[test]
-    fn an_unknown_key_is_named_with_its_file_and_place() {
-        let error = read(&SMALL.replace("day =", "dya ="), &[]).unwrap_err().to_string();
-        assert!(error.contains("chancery.toml:10:1: unknown field `dya`"), "{error}");
-        assert_eq!(error.lines().count(), 1);
-        let error = read(SMALL, &[("CHANCERY_PURSE__DYA", "1")]).unwrap_err().to_string();
-        assert!(error.contains("CHANCERY_PURSE__DYA") && error.contains("dya"), "{error}");
-    }
-
-    #[test]
-    fn a_value_beyond_its_limits_is_named() {
-        let seat = SMALL.split("[[seat]]").nth(1).unwrap();
-        let twice = format!("{SMALL}\n[[seat]]{seat}");
-        for (text, word) in [
-            (SMALL.replace("[purse]", "[purse]\nheadroom = 1"), "headroom"),
-            (SMALL.replace("[purse]", "[purse]\nheadroom = 9223372036854775807"), "headroom"),
-            (SMALL.replace("\"Test\"", "\"\""), "office.name"),
-            (SMALL.replace("\"Test\"", "\"a\\n[office] b\""), "office.name"),
-            (SMALL.replace("\"Test\"", &format!("{:?}", "x".repeat(101))), "office.name"),
-            (twice, "seat_front-desk` is configured twice"),
-            (SMALL.replace("[purse]", "[journal]\nfolder = \"j\"\nremote = \"https://a:b@c/d\"\n[purse]"), "password"),
-        ] {
-            let error = read(&text, &[]).unwrap_err().to_string();
-            assert!(error.contains(word), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_secret_in_the_file_is_not_a_reference() {
-        let error =
-            read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", "\"hunter2\""), &[]).unwrap_err();
-        assert!(error.to_string().contains("chancery.toml:12"), "{error}");
-    }
-
-    #[test]
-    fn paths_are_beside_the_file_and_an_office_needs_a_purse() {
-        let config = read(SMALL, &[]).unwrap();
-        assert!(config.policies.is_absolute() && config.policies.ends_with(Path::new("policies")));
-        let secrets = config.slack.unwrap().signing_secrets;
-        assert!(matches!(&secrets[1], SecretSource::File(path) if path.is_absolute()));
-        let error = read(&SMALL.replace("day = \"5.00\"", ""), &[]).unwrap_err().to_string();
-        assert!(error.contains("purse"), "{error}");
-    }
-}
+mod tests;

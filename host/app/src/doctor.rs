@@ -3,7 +3,6 @@
 use crate::config::Config;
 use crate::wire;
 use anyhow::Result;
-use record::Record;
 use std::path::Path;
 
 /// One finding.
@@ -34,7 +33,7 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
         Err(error) => return vec![of("configuration", Err(error))],
     };
     let mut findings = vec![good("configuration", format!("{} is well formed", path.display()))];
-    findings.push(of("record", record(&config).await));
+    findings.push(of("record", config.record.examine().await));
     findings.push(of("slack", slack(&config)));
     findings.extend(credentials(&config));
     findings.extend(loopback(&config));
@@ -53,22 +52,6 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
         crate::seed::prices(&config.prices).map(|_| "the price list is well formed".to_owned()),
     ));
     findings
-}
-
-async fn record(config: &Config) -> Result<String> {
-    let path = &config.record.sqlite;
-    if !path.exists() {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        anyhow::ensure!(
-            folder.is_dir(),
-            "the folder `{}` of the record is not there: make it",
-            folder.display()
-        );
-        return Ok(format!("{} will be made", path.display()));
-    }
-    let record = Record::open_sqlite_read_only(path).await?;
-    let (head, _) = record.head().await?;
-    Ok(format!("{} holds {head} events", path.display()))
 }
 
 fn slack(config: &Config) -> Result<String> {

@@ -67,7 +67,7 @@ pub async fn restore(folder: &Path, file: &Path) -> Result<ExitCode> {
 /// When the record cannot be written, or an event does not read: the rows are then as they were.
 pub async fn rebuild(config: &Config) -> Result<ExitCode> {
     let total = look::open(config).await?.head().await?.0;
-    let record = Record::open_sqlite(&config.record.sqlite, Arc::new(SystemClock)).await?;
+    let record = config.record.open(Arc::new(SystemClock)).await?;
     let (tell, told) = watch::channel(0);
     let events = shown("rebuilding", total.0, &[told], record.rebuild_telling(tell)).await?;
     println!("the rows of {events} events are folded again: {}", record.rows_digest().await?);

@@ -5,6 +5,7 @@ pub mod config;
 pub mod doctor;
 pub mod journal;
 pub mod look;
+pub mod place;
 pub mod progress;
 pub mod run;
 pub mod seed;

@@ -24,13 +24,7 @@ const STREAM_EVENTS_MAX: usize = 10_000;
 /// # Errors
 /// When there is none, or it cannot be read.
 pub(crate) async fn open(config: &Config) -> Result<Record> {
-    let path = &config.record.sqlite;
-    Record::open_sqlite_read_only(path).await.with_context(|| {
-        format!(
-            "the record `{}` cannot be read; `chancery serve` or `chancery chat` makes it",
-            path.display()
-        )
-    })
+    config.record.open_read_only().await
 }
 
 /// Prints events, one a line.

@@ -70,9 +70,7 @@ impl Office {
     /// One line that says what is missing or wrong, and where.
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
-        let record = Record::open_sqlite(&config.record.sqlite, clock.clone())
-            .await
-            .with_context(|| format!("the record `{}` cannot be opened", config.record.sqlite.display()))?;
+        let record = config.record.open(clock.clone()).await?;
         let vault = Arc::new(vault(&config));
         let egress = Arc::new(egress(&config, resolver, vault.clone())?);
         let installed = install(&config).await?;

@@ -17,6 +17,7 @@ pub mod money;
 pub mod origin;
 pub mod stream;
 pub mod time;
+mod upcast;
 
 pub use body::*;
 pub use canon::{canonical, inexact};

@@ -2,6 +2,7 @@
 
 use crate::projection::{Projection, Row};
 use event::{Event, Fact};
+use serde_json::Value;
 
 /// One row for each thing that has a newest statement. Keys are built by the functions of this module; the
 /// value is the body of the newest fact.
@@ -46,6 +47,12 @@ pub fn holder(seat: &event::SeatId) -> String {
 #[must_use]
 pub fn connection(source: &str) -> String {
     format!("connection/{source}")
+}
+
+/// The row that `fact` writes, when it puts something in force: its key and what it then holds.
+#[must_use]
+pub fn stated(fact: &Fact) -> Option<(String, Value)> {
+    key(fact).map(|key| (key, fact.body()))
 }
 
 fn key(fact: &Fact) -> Option<String> {

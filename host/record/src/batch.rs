@@ -12,7 +12,10 @@ use crate::store::Writes;
 use crate::stored::{Head, Stored, seal};
 use crate::{Clock, Error};
 use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
-use std::collections::BTreeSet;
+use fold::Projection;
+use fold::authority::{Look, Verdict, may_state};
+use fold::setting::Settings;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::{mpsc, watch};
 
@@ -98,8 +101,36 @@ impl<'a> Batch<'a> {
         let known = self.look_up(&call).await?;
         match admit(call, known)? {
             Admitted::Already(events) => Ok(events),
-            Admitted::New(placed) => self.write(placed, at).await,
+            Admitted::New(placed) => {
+                self.authorise(&placed).await?;
+                self.write(placed, at).await
+            }
         }
+    }
+
+    /// Asks plain code whether each actor may state its fact, as the settings stand after the facts before it.
+    async fn authorise(&mut self, placed: &[(StreamName, Position, Draft)]) -> Result<(), Stop> {
+        let mut stated = BTreeMap::new();
+        for (_, _, draft) in placed {
+            // Ends because every round looks at one row more, and a line has an end.
+            loop {
+                let look = |key: &str| match stated.get(key) {
+                    Some(value) => Look::Holds(Clone::clone(value)),
+                    None => self.cache.look(&RowKey::new(Settings.name(), key)),
+                };
+                match may_state(&draft.actor, &draft.fact, &look) {
+                    Verdict::May => break,
+                    Verdict::MayNot(why) => {
+                        return Err(Stop::Call(Error::NoAuthority { id: draft.id.clone(), source: why }));
+                    }
+                    Verdict::LookAt(key) => {
+                        self.load(BTreeSet::from([RowKey::new(Settings.name(), key)])).await?
+                    }
+                }
+            }
+            stated.extend(fold::setting::stated(&draft.fact));
+        }
+        Ok(())
     }
 
     async fn look_up(&mut self, call: &[Prepared]) -> Result<Known, Error> {

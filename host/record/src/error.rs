@@ -41,6 +41,14 @@ pub enum Error {
         /// The token that no longer counts.
         token: u64,
     },
+    /// The actor may not state this: it is for whoever asked for it to hear why.
+    #[error("the event `{id}` is not the actor's to state")]
+    NoAuthority {
+        /// The event.
+        id: EventId,
+        /// Why.
+        source: fold::authority::NoAuthority,
+    },
     /// A number in the body would be changed by canonical form: refuse what brought it.
     #[error(
         "the event `{id}` holds an integer at `{pointer}` that JSON does not keep exactly; send it as a string"
@@ -101,6 +109,12 @@ pub enum Error {
         why: String,
         /// What reading said.
         source: Option<Cause>,
+    },
+    /// There is no record yet, and it was to be opened for reading alone.
+    #[error("there is no record at `{place}`; `chancery serve` creates it")]
+    NoRecord {
+        /// Its file, or its database without user and password.
+        place: String,
     },
     /// The record does not open: the operator has to change something first.
     #[error("the record `{place}` does not open: {why}")]

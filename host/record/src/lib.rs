@@ -44,8 +44,8 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Cause, Error};
 pub use follow::Follower;
 pub use journal::{
-    CompareError, Compared, GitError, Journal, JournalError, JournalHead, Pace, Remote, RestoreError, Restored,
-    STARTING_PACE, Status, keep,
+    CompareError, Compared, GitError, Journal, JournalError, JournalHead, Pace, Remote, RestoreError,
+    Restored, STARTING_PACE, Status, keep,
 };
 pub use lease::{Fence, LEASE_TTL_MS_MAX, Lease};
 pub use memory::Memory;

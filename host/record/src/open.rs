@@ -22,7 +22,7 @@ impl Record {
     /// Opens the record in the SQLite file `path` for reading: for the command line beside a running server.
     ///
     /// # Errors
-    /// [`Error::NotOpened`], also when there is no such file or an older version wrote it.
+    /// [`Error::NoRecord`] when there is no such file; [`Error::NotOpened`], also when an older version wrote it.
     pub async fn open_sqlite_read_only(path: &Path) -> Result<Self, Error> {
         Self::open(sqlite::open_read_only(path).await?, None).await
     }
@@ -41,7 +41,7 @@ impl Record {
     /// Opens the record in the PostgreSQL database at `url` for reading.
     ///
     /// # Errors
-    /// [`Error::NotOpened`], also when the database holds no record or an older version wrote it.
+    /// [`Error::NoRecord`] when the database holds none; [`Error::NotOpened`], also when an older version wrote it.
     pub async fn open_postgres_read_only(url: &str) -> Result<Self, Error> {
         Self::open(postgres::open_read_only(url).await?, None).await
     }

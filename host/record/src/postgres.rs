@@ -44,10 +44,7 @@ async fn within<T>(answer: impl Future<Output = Result<T, sqlx::Error>>) -> Resu
     at_most(ANSWER_MS_MAX, answer).await
 }
 
-async fn at_most<T>(
-    ms: u64,
-    answer: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
+async fn at_most<T>(ms: u64, answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
     match tokio::time::timeout(Duration::from_millis(ms), answer).await {
         Ok(answer) => answer,
         Err(_) => Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"))),

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::store::Reads;
 use event::{Digest, Event};
 use fold::Row;
+use fold::authority::Look;
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,15 @@ pub(crate) struct Cache {
 impl Cache {
     pub(crate) fn lacks(&self, key: &RowKey) -> bool {
         !self.rows.contains_key(key)
+    }
+
+    /// What is known of a row here.
+    pub(crate) fn look(&self, key: &RowKey) -> Look {
+        match self.rows.get(key) {
+            None => Look::NotYet,
+            Some(None) => Look::Absent,
+            Some(Some(row)) => Look::Holds(row.value.clone()),
+        }
     }
 
     /// Takes in a row as it is stored.

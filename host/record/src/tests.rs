@@ -1,6 +1,7 @@
 //! The contract of the record: each of its tests runs on SQLite, on PostgreSQL and in memory. What only one of them
 //! knows stands apart, in files or tests named after it.
 
+mod authority;
 mod beside;
 mod concurrent;
 mod contract;

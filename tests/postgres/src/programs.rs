@@ -43,7 +43,9 @@ impl Programs {
     pub fn client() -> Result<Self, Unable> {
         let found = Self::folders().into_iter().find(|folder| folder.join("psql").is_file());
         let folder = found.ok_or_else(|| {
-            Unable("there is no `psql`: install it (Debian: sudo apt-get install postgresql-client)".to_owned())
+            Unable(
+                "there is no `psql`: install it (Debian: sudo apt-get install postgresql-client)".to_owned(),
+            )
         })?;
         Ok(Self { folder, user: None })
     }
@@ -55,7 +57,8 @@ impl Programs {
             listing.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         versions.retain(|version| *version >= VERSION_MIN);
         versions.sort_unstable_by(|a, b| b.cmp(a));
-        let debian = versions.into_iter().map(|version| Path::new(DEBIAN).join(version.to_string()).join("bin"));
+        let debian =
+            versions.into_iter().map(|version| Path::new(DEBIAN).join(version.to_string()).join("bin"));
         let path = env::var_os("PATH").unwrap_or_default();
         debian.chain(env::split_paths(&path)).collect()
     }
@@ -96,7 +99,15 @@ impl Programs {
     /// What `psql` says.
     pub fn ask(&self, url: &str, statements: &str) -> Result<(), Unable> {
         let mut psql = Command::new(self.folder.join("psql"));
-        psql.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", statements, "--dbname"]);
+        psql.args([
+            "--no-psqlrc",
+            "--quiet",
+            "--set",
+            "ON_ERROR_STOP=1",
+            "--command",
+            statements,
+            "--dbname",
+        ]);
         // `client_min_messages`: that a schema was not there to be dropped is no news.
         psql.arg(url).env("PGOPTIONS", "-c client_min_messages=warning").env("PGCONNECT_TIMEOUT", "10");
         run(psql.stdin(Stdio::null()))
@@ -128,6 +139,9 @@ fn user() -> Result<Option<(u32, u32)>, Unable> {
     }
     let user = number(&["-u", "postgres"]).zip(number(&["-g", "postgres"]));
     user.map(Some).ok_or_else(|| {
-        Unable("PostgreSQL refuses to run as root, and there is no user `postgres` to run it: make one".to_owned())
+        Unable(
+            "PostgreSQL refuses to run as root, and there is no user `postgres` to run it: make one"
+                .to_owned(),
+        )
     })
 }

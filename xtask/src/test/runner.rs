@@ -6,16 +6,19 @@ use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use super::postgres::Postgres;
 use super::{is_there, shown};
 use crate::paths::Paths;
 use crate::prepare;
 use crate::stop::Stop;
 
-/// Runs every test of the workspace and returns the closing line.
+/// Runs every test of the workspace, beside a PostgreSQL server for those that need one, and returns the closing
+/// line.
 ///
 /// # Errors
-/// When a test fails, or none ran.
+/// When a test fails, none ran, or there is no PostgreSQL.
 pub fn run(paths: &Paths, args: &[String]) -> Result<String, Stop> {
+    let postgres = Postgres::find()?;
     let mut cargo = prepare::cargo(paths);
     if is_there(prepare::cargo(paths).args(["nextest", "--version"])) {
         cargo.args(["nextest", "run", "--workspace"]);
@@ -26,6 +29,7 @@ pub fn run(paths: &Paths, args: &[String]) -> Result<String, Stop> {
         cargo.args(["test", "--workspace"]);
     }
     cargo.args(args).env("CHANCERY_GUESTS", paths.guests());
+    postgres.tell(&mut cargo);
     if std::io::stderr().is_terminal() {
         cargo.env("CARGO_TERM_COLOR", "always");
     }

@@ -121,16 +121,19 @@ impl Writes for Writer {
 
     async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
         let state = self.shared.state();
-        let named = |id: &&EventId| state.named(id.as_str()).or_else(|| self.changes.named(id.as_str())).cloned();
+        let named =
+            |id: &&EventId| state.named(id.as_str()).or_else(|| self.changes.named(id.as_str())).cloned();
         Ok(ids.iter().filter_map(named).collect())
     }
 
     async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
         let state = self.shared.state();
         let after = usize::try_from(after.0).unwrap_or(usize::MAX);
-        let all = state.events.iter().skip(after).chain(
-            self.changes.events.iter().skip(after.saturating_sub(state.events.len())),
-        );
+        let all = state
+            .events
+            .iter()
+            .skip(after)
+            .chain(self.changes.events.iter().skip(after.saturating_sub(state.events.len())));
         Ok(all.take(limit).map(|event| Stored::clone(event)).collect())
     }
 
@@ -147,8 +150,9 @@ impl Writes for Writer {
         let state = self.shared.state();
         let stands = self.changes.stands.get(stream.as_str()).copied();
         let before = || state.streams.get(stream.as_str()).map_or(0, Vec::len);
-        let stored =
-            |id: &&EventId| state.by_id.contains_key(id.as_str()) || self.changes.named(id.as_str()).is_some();
+        let stored = |id: &&EventId| {
+            state.by_id.contains_key(id.as_str()) || self.changes.named(id.as_str()).is_some()
+        };
         Ok((stands.unwrap_or_else(|| u64::try_from(before()).unwrap_or(u64::MAX)), ids.iter().any(stored)))
     }
 

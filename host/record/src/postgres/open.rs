@@ -7,6 +7,7 @@ use crate::error::{Cause, Error};
 use crate::store;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
+use std::io::ErrorKind;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../../migrations/postgres/0002_projections.sql"),
     include_str!("../../../../migrations/postgres/0003_leases.sql"),
 ];
+
+const INSECURE: &str = "no secure connection comes about; check `sslmode` and `sslrootcert`";
 
 /// Readers at once of one host: a server has a hundred connections for all of them.
 const READERS_MAX: u32 = 4;
@@ -53,7 +56,7 @@ pub(crate) async fn open(url: &str) -> Result<(store::Reader, store::Writer), Er
 /// Opens the record at `url` for reading alone.
 ///
 /// # Errors
-/// [`Error::NotOpened`], also when the record is older than this program, since it may not be migrated here.
+/// [`Error::NoRecord`]; [`Error::NotOpened`], also when it is older than this program, since it may not be migrated here.
 pub(crate) async fn open_read_only(url: &str) -> Result<store::Reader, Error> {
     let server = Server::named(url)?;
     let options = server.reading();
@@ -144,7 +147,10 @@ impl Server {
             return Err(self.not_opened(&why, None));
         }
         if !flushes {
-            tracing::warn!(place = self.place, "the server runs with fsync off: a loss of power loses events");
+            tracing::warn!(
+                place = self.place,
+                "the server runs with fsync off: a loss of power loses events"
+            );
         }
         let mark = comment.as_deref().and_then(|comment| comment.strip_prefix(MARK)?.parse().ok());
         let migrations = match (table, mark) {
@@ -170,7 +176,7 @@ impl Server {
                 let why = "an older version of chancery wrote it; `chancery serve` brings it up to date";
                 Err(self.not_opened(why, None))
             }
-            None => Err(self.not_opened("it holds no record; `chancery serve` creates it", None)),
+            None => Err(Error::NoRecord { place: self.place.clone() }),
         }
     }
 
@@ -183,7 +189,8 @@ impl Server {
             }
             _ => self.meant(error),
         };
-        let begin = format!("begin isolation level read committed; select pg_advisory_xact_lock({LOCK_CLASS}, 0)");
+        let begin =
+            format!("begin isolation level read committed; select pg_advisory_xact_lock({LOCK_CLASS}, 0)");
         within(sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *connection)).await.map_err(meant)?;
         // Again, now that nobody else does: another host may have been first.
         let found = self.examine(connection).await?;
@@ -205,8 +212,10 @@ impl Server {
             (Some("53300"), _) => "the server has no connection left; raise its `max_connections`",
             (Some("55P03"), _) => "another host has been making its tables for too long; try again",
             (Some("57P03"), _) => "the server is starting or stopping; try again",
+            (None, sqlx::Error::Tls(_)) => INSECURE,
+            // What a certificate is refused with.
+            (None, sqlx::Error::Io(error)) if error.kind() == ErrorKind::InvalidData => INSECURE,
             (None, sqlx::Error::Io(_)) => "the server does not answer; start it, or check host and port",
-            (None, sqlx::Error::Tls(_)) => "no secure connection comes about; check `sslmode` and `sslrootcert`",
             _ => "the database does not answer as it should",
         };
         self.not_opened(why, Some(Arc::new(error)))

@@ -144,8 +144,9 @@ impl Writes for Writer {
         .bind(keys.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
         let answer = within(query.fetch_all(self.live()?)).await;
         let found: Vec<(String, String, String, Option<i64>)> = self.met(answer)?;
-        let read =
-            |(projection, key, value, rank): (_, _, String, _)| Ok(((projection, named(key)), row_of(&value, rank)?));
+        let read = |(projection, key, value, rank): (_, _, String, _)| {
+            Ok(((projection, named(key)), row_of(&value, rank)?))
+        };
         found.into_iter().map(read).collect()
     }
 

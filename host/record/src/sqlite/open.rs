@@ -40,7 +40,10 @@ pub(crate) async fn open(path: &Path) -> Result<(store::Reader, store::Writer), 
 }
 
 /// The same with other options; tests use it to make a small disk.
-pub(crate) async fn open_with(path: &Path, options: SqliteConnectOptions) -> Result<(store::Reader, store::Writer), Error> {
+pub(crate) async fn open_with(
+    path: &Path,
+    options: SqliteConnectOptions,
+) -> Result<(store::Reader, store::Writer), Error> {
     create(path)?;
     let mut tries = 1;
     let connection = loop {
@@ -60,10 +63,10 @@ pub(crate) async fn open_with(path: &Path, options: SqliteConnectOptions) -> Res
 /// Opens the record in `path` for reading alone, beside a server or without one.
 ///
 /// # Errors
-/// [`Error::NotOpened`], also when the record is older than this program, since it may not be migrated here.
+/// [`Error::NoRecord`]; [`Error::NotOpened`], also when the record is older than this program, since it may not be migrated here.
 pub(crate) async fn open_read_only(path: &Path) -> Result<store::Reader, Error> {
     if !path.exists() {
-        return Err(not_opened(path, "there is no such file; `chancery serve` creates it", None));
+        return Err(Error::NoRecord { place: path.display().to_string() });
     }
     let failed = |error| meant(path, error);
     let mut connection = options(path).read_only(true).connect().await.map_err(failed)?;

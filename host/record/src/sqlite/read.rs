@@ -40,17 +40,11 @@ impl Reader {
     pub(super) fn new(pool: SqlitePool) -> Self {
         Self { pool }
     }
-
 }
 
 #[async_trait]
 impl Reads for Reader {
-    async fn stream(
-        &self,
-        stream: &StreamName,
-        from: Position,
-        limit: usize,
-    ) -> Result<Vec<Stored>, Error> {
+    async fn stream(&self, stream: &StreamName, from: Position, limit: usize) -> Result<Vec<Stored>, Error> {
         sqlx::query(events!("where e.stream = ? and e.position >= ? order by e.position limit ?"))
             .bind(stream.as_str())
             .bind(signed(from.0))

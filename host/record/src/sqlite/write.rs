@@ -1,7 +1,7 @@
 //! Writing: the one connection that does, and the statements of its transaction.
 
-use super::read;
 use super::failed;
+use super::read;
 use crate::Error;
 use crate::append::text;
 use crate::lease::Lease;

@@ -1,6 +1,6 @@
 //! Many callers at once, in one process and in several.
 
-use super::kit::{Place, START, count, positions, said, stream, on_every_store};
+use super::kit::{Place, START, count, on_every_store, positions, said, stream};
 use crate::{Error, Record};
 use event::{Event, Expected, Position};
 use std::path::Path;

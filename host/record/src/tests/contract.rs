@@ -1,6 +1,8 @@
 //! Append and read, one caller at a time.
 
-use super::kit::{Place, START, append_each, count, delivery, id, positions, proposed, said, stream, on_every_store};
+use super::kit::{
+    Place, START, append_each, count, delivery, id, on_every_store, positions, proposed, said, stream,
+};
 use crate::{APPEND_EVENTS_MAX, Append, BODY_BYTES_MAX, Error, INLINE_BYTES_MAX};
 use event::{BudgetSet, Event, Expected, GlobalPosition, NanoUsd, Period, Position, StreamName, Timestamp};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A process that is killed, and a disk that is full. What was acknowledged is there.
 
-use super::kit::{Place, START, count, delivery, proposed, said, stream, on_every_database};
+use super::kit::{Place, START, count, delivery, on_every_database, proposed, said, stream};
 use crate::sqlite as file;
 use crate::{Error, Record, SystemClock};
 use event::{EventId, Expected};

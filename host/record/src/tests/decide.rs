@@ -1,6 +1,6 @@
 //! Decisions inside the writer.
 
-use super::kit::{Place, account, count, hold, said, stream, on_every_store};
+use super::kit::{Place, account, count, hold, on_every_store, said, stream};
 use crate::{Append, Decided, Error, Record, RowKey};
 use event::{Expected, NanoUsd, Timestamp};
 use fold::purse::AccountRow;

@@ -1,6 +1,6 @@
 //! Leases in the record, and appends under them.
 
-use super::kit::{Place, count, said, stream, on_every_store};
+use super::kit::{Place, count, on_every_store, said, stream};
 use crate::{Append, Error};
 use event::{Expected, Timestamp};
 

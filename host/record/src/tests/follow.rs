@@ -1,6 +1,6 @@
 //! Following, while others append.
 
-use super::kit::{Place, START, append_each, positions, said, stream, on_every_store};
+use super::kit::{Place, START, append_each, on_every_store, positions, said, stream};
 use crate::{Follower, Record};
 use event::{Expected, GlobalPosition};
 use std::time::Duration;

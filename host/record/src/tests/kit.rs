@@ -143,7 +143,9 @@ impl Place {
     pub async fn number(&self, sql: &str) -> i64 {
         let statement = AssertSqlSafe(sql);
         match &self.store {
-            Store::Sqlite { .. } => sqlx::query_scalar(statement).fetch_one(&mut self.raw().await).await.unwrap(),
+            Store::Sqlite { .. } => {
+                sqlx::query_scalar(statement).fetch_one(&mut self.raw().await).await.unwrap()
+            }
             Store::Postgres(_) => {
                 sqlx::query_scalar(statement).fetch_one(&mut self.raw_postgres().await).await.unwrap()
             }
@@ -158,7 +160,9 @@ impl Place {
             _ => {
                 let row = format!("'{projection}', '{key}', '{value}', 2");
                 let address = format!("projection = '{projection}' and key = '{key}'");
-                self.run(&format!("delete from row where {address}; insert into row values ({row})")).await.unwrap();
+                self.run(&format!("delete from row where {address}; insert into row values ({row})"))
+                    .await
+                    .unwrap();
             }
         }
     }

@@ -94,6 +94,14 @@ async fn a_new_record_is_readable_by_its_owner_alone() {
     }
 }
 
+#[tokio::test]
+async fn each_new_record_in_memory_is_its_own() {
+    let open = || Record::open_memory(Arc::new(SystemClock));
+    let (one, two) = (open().await.unwrap(), open().await.unwrap());
+    append_each(&one, &["one"]).await;
+    assert_eq!((one.head().await.unwrap().0.0, two.head().await.unwrap().0.0), (1, 0));
+}
+
 async fn a_new_record_opened_by_many_at_once_is_created_once(place: Place) {
     let place = Arc::new(place);
     let opening: Vec<_> = (0..8)

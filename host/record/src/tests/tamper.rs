@@ -93,11 +93,16 @@ async fn a_record_that_nobody_touched_is_consistent_and_says_whether_it_is_ancho
 
 /// Makes each change in a record of its own, and compares what verification says of the second event.
 pub(super) async fn names(place: impl Fn() -> Place, changes: Vec<(&str, Fault)>) {
+    // A server that was started for this test alone ends with its last place.
+    let _server = place();
     for (change, fault) in changes {
         let place = place();
         let record = place.open().await;
         three(&record).await;
-        place.run_unguarded(&format!("update event set {change} where global_position = 2")).await.expect(change);
+        place
+            .run_unguarded(&format!("update event set {change} where global_position = 2"))
+            .await
+            .expect(change);
         match record.verify(None).await {
             Err(VerifyError::Event { global_position, fault: found, .. }) => {
                 assert_eq!((global_position, found), (GlobalPosition(2), fault), "{change}");
@@ -151,7 +156,10 @@ async fn a_changed_byte_is_found_and_named_in_memory() {
     place.held().change(2, |event| event.actor.push(' '));
     let found = record.verify(None).await;
     assert!(
-        matches!(found, Err(VerifyError::Event { fault: Fault::Chain, global_position: GlobalPosition(2), .. })),
+        matches!(
+            found,
+            Err(VerifyError::Event { fault: Fault::Chain, global_position: GlobalPosition(2), .. })
+        ),
         "{found:?}"
     );
 }
@@ -174,7 +182,10 @@ async fn an_event_taken_out_of_the_middle_leaves_a_gap(place: Place) {
     place.run_unguarded("delete from event where global_position = 2").await.unwrap();
     let found = record.verify(None).await;
     assert!(
-        matches!(found, Err(VerifyError::Event { global_position: GlobalPosition(3), fault: Fault::Gap, .. })),
+        matches!(
+            found,
+            Err(VerifyError::Event { global_position: GlobalPosition(3), fault: Fault::Gap, .. })
+        ),
         "{found:?}"
     );
 }
@@ -187,7 +198,10 @@ async fn an_event_moved_up_into_a_gap_breaks_the_chain(place: Place) {
     place.run_unguarded(moved).await.unwrap();
     let found = record.verify(None).await;
     assert!(
-        matches!(found, Err(VerifyError::Event { global_position: GlobalPosition(2), fault: Fault::Chain, .. })),
+        matches!(
+            found,
+            Err(VerifyError::Event { global_position: GlobalPosition(2), fault: Fault::Chain, .. })
+        ),
         "{found:?}"
     );
 }

@@ -8,7 +8,8 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::sync::Arc;
 
 fn ways_of_postgres() -> Vec<Tried> {
-    let merge = "merge into event using (select 1) one on global_position = 1 when matched then update set at = 1";
+    let merge =
+        "merge into event using (select 1) one on global_position = 1 when matched then update set at = 1";
     vec![
         ("truncate event".to_owned(), "never removed"),
         ("truncate event cascade".to_owned(), "never removed"),
@@ -119,7 +120,10 @@ async fn the_runtime_role_runs_a_host_and_may_change_nothing() {
         ("alter table event disable trigger event_update", "must be owner"),
         ("drop trigger event_update on event", "must be owner"),
         ("drop table event", "must be owner"),
-        ("create or replace function refuse() returns trigger language plpgsql as 'begin return new; end'", "permission denied"),
+        (
+            "create or replace function refuse() returns trigger language plpgsql as 'begin return new; end'",
+            "permission denied",
+        ),
     ] {
         let outcome = sqlx::raw_sql(AssertSqlSafe(tried)).execute(&mut raw).await;
         let refused = outcome.expect_err(tried).to_string();

@@ -15,7 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) async fn hold_the_lock(place: &Place) -> PgConnection {
     let mut other = place.raw_postgres().await;
     other.execute("begin").await.unwrap();
-    other.execute("select pg_advisory_xact_lock(x'43485259'::int4, 'event'::regclass::oid::int4)").await.unwrap();
+    other
+        .execute("select pg_advisory_xact_lock(x'43485259'::int4, 'event'::regclass::oid::int4)")
+        .await
+        .unwrap();
     other
 }
 

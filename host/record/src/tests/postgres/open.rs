@@ -24,6 +24,7 @@ async fn a_url_that_leads_nowhere_is_refused_with_what_to_do_and_without_its_pas
         (url.replace(password, "hunter2"), "check user and password"),
         (format!("{user}@{server}/no_such_database"), "create it with `createdb`"),
         (format!("{user}@127.0.0.1:1/x?{schema}"), "start it, or check host and port"),
+        (format!("{url}&sslmode=require"), "no secure connection"),
         (format!("{user}@{host}?options[search_path]=no_such_schema"), "names no schema"),
     ] {
         let told = refusal(&wrong).await;

@@ -1,0 +1,103 @@
+//! What the file and the environment may say, and how a mistake is told.
+
+use super::{Config, SecretSource};
+use std::path::Path;
+
+const SMALL: &str = r#"
+policies = "policies"
+prices = "prices.toml"
+[office]
+name = "Test"
+model = "scripted/story"
+[record]
+sqlite = "office.sqlite"
+[purse]
+day = "5.00"
+[slack]
+signing_secrets = [{ env = "SLACK_SIGNING_SECRET" }, { file = "old-secret" }]
+[[seat]]
+name = "seat_front-desk"
+role = "assistant"
+"#;
+
+fn read(text: &str, environment: &[(&str, &str)]) -> anyhow::Result<Config> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chancery.toml");
+    std::fs::write(&path, text).unwrap();
+    Config::read(&path, environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+}
+
+#[test]
+fn the_environment_overrides_the_file() {
+    let config = read(
+        SMALL,
+        &[
+            ("CHANCERY_PURSE__DAY", "7.50"),
+            ("CHANCERY_LISTEN__ADDRESS", "0.0.0.0:80"),
+            ("CHANCERY_OFFICE__STEPS_MAX", "12"),
+            ("CHANCERY_EGRESS__LOOPBACK", "[\"http://127.0.0.1:1\"]"),
+            ("CHANCERY_CONFIG", "ignored"),
+            ("OTHER", "ignored"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(config.purse.day.as_deref(), Some("7.50"));
+    assert_eq!(config.listen.address.port(), 80);
+    assert_eq!(config.office.steps_max, 12);
+    assert_eq!(config.egress.loopback, ["http://127.0.0.1:1"]);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_file_and_place() {
+    let error = read(&SMALL.replace("day =", "dya ="), &[]).unwrap_err().to_string();
+    assert!(error.contains("chancery.toml:10:1: unknown field `dya`"), "{error}");
+    assert_eq!(error.lines().count(), 1);
+    let error = read(SMALL, &[("CHANCERY_PURSE__DYA", "1")]).unwrap_err().to_string();
+    assert!(error.contains("CHANCERY_PURSE__DYA") && error.contains("dya"), "{error}");
+}
+
+#[test]
+fn a_value_beyond_its_limits_is_named() {
+    let seat = SMALL.split("[[seat]]").nth(1).unwrap();
+    let twice = format!("{SMALL}\n[[seat]]{seat}");
+    for (text, word) in [
+        (SMALL.replace("[purse]", "[purse]\nheadroom = 1"), "headroom"),
+        (SMALL.replace("[purse]", "[purse]\nheadroom = 9223372036854775807"), "headroom"),
+        (SMALL.replace("\"Test\"", "\"\""), "office.name"),
+        (SMALL.replace("\"Test\"", "\"a\\n[office] b\""), "office.name"),
+        (SMALL.replace("\"Test\"", &format!("{:?}", "x".repeat(101))), "office.name"),
+        (twice, "seat_front-desk` is configured twice"),
+        (
+            SMALL.replace("[purse]", "[journal]\nfolder = \"j\"\nremote = \"https://a:b@c/d\"\n[purse]"),
+            "password",
+        ),
+    ] {
+        let error = read(&text, &[]).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn a_secret_in_the_file_is_not_a_reference() {
+    let error = read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", "\"hunter2\""), &[]).unwrap_err();
+    assert!(error.to_string().contains("chancery.toml:12"), "{error}");
+}
+
+#[test]
+fn a_record_in_two_places_is_refused_with_its_place_in_the_file() {
+    let both = SMALL.replace("sqlite =", "postgres = { env = \"DATABASE_URL\" }\nsqlite =");
+    let error = read(&both, &[]).unwrap_err().to_string();
+    assert!(error.contains("chancery.toml:7:1: `[record]` names both"), "{error}");
+    let error = read(SMALL, &[("CHANCERY_RECORD__POSTGRES", "{ env = \"A\" }")]).unwrap_err().to_string();
+    assert!(error.contains("names both"), "{error}");
+}
+
+#[test]
+fn paths_are_beside_the_file_and_an_office_needs_a_purse() {
+    let config = read(SMALL, &[]).unwrap();
+    assert!(config.policies.is_absolute() && config.policies.ends_with(Path::new("policies")));
+    let secrets = config.slack.unwrap().signing_secrets;
+    assert!(matches!(&secrets[1], SecretSource::File(path) if path.is_absolute()));
+    let error = read(&SMALL.replace("day = \"5.00\"", ""), &[]).unwrap_err().to_string();
+    assert!(error.contains("purse"), "{error}");
+}
