@@ -47,7 +47,7 @@ async fn callers_that_contend_for_one_stream_all_get_a_place_without_a_gap(place
     record.verify(None).await.unwrap();
 }
 
-async fn two_handles_on_one_file_are_one_record(place: Place) {
+async fn two_hosts_that_append_to_one_stream_are_one_record(place: Place) {
     let records = [place.open().await, place.open().await];
     let (places, _) = all_insist(&records).await;
     assert_eq!(places, (1..=CALLERS as u64).collect::<Vec<_>>());
@@ -133,6 +133,6 @@ fn a_writer_that_is_gone_is_unavailable_and_not_a_panic() {
 
 on_every_store! {
     callers_that_contend_for_one_stream_all_get_a_place_without_a_gap,
-    two_handles_on_one_file_are_one_record,
+    two_hosts_that_append_to_one_stream_are_one_record,
     the_same_append_sent_twice_at_once_is_one_event,
 }
