@@ -156,13 +156,28 @@ pub struct SlackConfig {
 }
 
 /// Where a secret is found. Never the secret.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// In this environment variable.
     Env(String),
     /// In this file.
     File(PathBuf),
+}
+
+impl<'de> Deserialize<'de> for SecretSource {
+    /// Reads `{ env = "NAME" }` or `{ file = "PATH" }`. Whatever stands there instead may be a secret and is never
+    /// repeated in an error.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let wrong = || {
+            let wanted =
+                "a secret does not belong here; say where it is: { env = \"NAME\" } or { file = \"PATH\" }";
+            serde::de::Error::custom(wanted)
+        };
+        let value = toml::Value::deserialize(deserializer)?;
+        let table = value.as_table().filter(|table| table.len() == 1).ok_or_else(wrong)?;
+        let at = |key: &str| table.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        at("env").map(Self::Env).or_else(|| at("file").map(|path| Self::File(path.into()))).ok_or_else(wrong)
+    }
 }
 
 /// The way out.
@@ -351,10 +366,19 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
-        if !self.seats.iter().any(|seat| seat.name == self.office.front_desk) {
-            bail!("`office.front_desk` is `{}`, and no [[seat]] has that name", self.office.front_desk);
+        let desk = self.seats.iter().find(|seat| seat.name == self.office.front_desk);
+        match desk {
+            None => {
+                bail!("`office.front_desk` is `{}`, and no [[seat]] has that name", self.office.front_desk)
+            }
+            Some(seat) if seat.holder.is_none() => {
+                bail!(
+                    "nobody holds `{}`, the seat that answers people: give it a `holder`, such as \"agent_chancery\"",
+                    seat.name
+                )
+            }
+            Some(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Where compiled guests are kept.

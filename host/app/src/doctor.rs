@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::wire;
 use anyhow::Result;
+use gate::Catalogue;
 use std::path::Path;
 
 /// One finding.
@@ -37,8 +38,16 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     findings.push(of("slack", slack(&config)));
     findings.extend(credentials(&config));
     findings.extend(loopback(&config));
+    findings
+        .push(of("purse", crate::seed::budgets(&config).map(|set| format!("{} budgets are set", set.len()))));
+    findings.push(of(
+        "seats",
+        crate::seed::seats(&config).map(|_| format!("{} are well formed", config.seats.len())),
+    ));
     match wire::install(&config).await {
         Ok(installed) => {
+            findings.push(of("model", model(&config, &installed.plugins)));
+            findings.extend(unheld_grants(&config, &installed.plugins));
             findings.push(good("plugins", format!("{} load", installed.artifacts.len())));
             let policies = wire::policies(&config, &installed.plugins).map(|(digest, files)| {
                 format!("{} files load and their cases hold (set {})", files.len(), digest.short())
@@ -94,4 +103,36 @@ fn loopback(config: &Config) -> Vec<Finding> {
         )
     };
     config.egress.loopback.iter().map(warn).collect()
+}
+
+/// Whether the front desk's model is there.
+fn model(config: &Config, plugins: &component::Plugins) -> Result<String> {
+    let name = &config.office.model;
+    let there = plugins.models().iter().any(|model| model.name == *name);
+    anyhow::ensure!(there, "`office.model` is `{name}`, and no configured plugin offers that model");
+    Ok(format!("`{name}` is offered"))
+}
+
+/// Grants that no tool and no model answers to: they are harmless, and mostly a slip of the pen.
+fn unheld_grants(config: &Config, plugins: &component::Plugins) -> Vec<Finding> {
+    let tools = plugins.tools().into_iter().map(|tool| tool.name.clone());
+    let names: Vec<String> =
+        tools.chain(plugins.models().into_iter().map(|model| model.name.clone())).collect();
+    let covers = |grant: &String| {
+        let prefix = grant.strip_suffix('*').filter(|prefix| prefix.ends_with('.'));
+        grant.starts_with("record:")
+            || names.iter().any(|name| name == grant || prefix.is_some_and(|p| name.starts_with(p)))
+    };
+    let warn = |seat: &str, grant: &String| {
+        good(
+            "seats",
+            format!("warning: the grant `{grant}` of `{seat}` names nothing that a configured plugin offers"),
+        )
+    };
+    let seats = config.seats.iter();
+    seats
+        .flat_map(|seat| {
+            seat.grants.iter().filter(|grant| !covers(grant)).map(|grant| warn(&seat.name, grant))
+        })
+        .collect()
 }

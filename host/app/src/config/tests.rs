@@ -18,6 +18,7 @@ signing_secrets = [{ env = "SLACK_SIGNING_SECRET" }, { file = "old-secret" }]
 [[seat]]
 name = "seat_front-desk"
 role = "assistant"
+holder = "agent_chancery"
 "#;
 
 fn read(text: &str, environment: &[(&str, &str)]) -> anyhow::Result<Config> {
@@ -25,6 +26,24 @@ fn read(text: &str, environment: &[(&str, &str)]) -> anyhow::Result<Config> {
     let path = folder.path().join("chancery.toml");
     std::fs::write(&path, text).unwrap();
     Config::read(&path, environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+}
+
+#[test]
+fn a_secret_that_stands_in_the_file_is_refused_and_never_repeated() {
+    for wrong in
+        ["\"hunter2\"", "{ value = \"hunter2\" }", "{ env = \"A\", file = \"hunter2\" }", "[\"hunter2\"]"]
+    {
+        let error =
+            read(&SMALL.replace("{ env = \"SLACK_SIGNING_SECRET\" }", wrong), &[]).unwrap_err().to_string();
+        assert!(error.contains("env") && error.contains("chancery.toml:"), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn an_office_whose_front_desk_nobody_holds_does_not_start() {
+    let error = read(&SMALL.replace("holder = \"agent_chancery\"\n", ""), &[]).unwrap_err().to_string();
+    assert!(error.contains("seat_front-desk") && error.contains("holder"), "{error}");
 }
 
 #[test]
