@@ -1,22 +1,36 @@
 //! The bodies of the facts, one file a subject. Shapes only: rules about them live in `fold`.
 
+mod approval;
 mod conversation;
 mod effect;
 mod gate;
 mod office;
 mod purse;
+mod refusal;
 mod request;
+mod seat;
+mod subject;
 mod turn;
 
+pub use approval::{
+    ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
+    ApprovalWithdrawn,
+};
 pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
 pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
 pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, NodeStarted, Period, PluginGranted, PluginInstalled, PolicyApplied,
-    PolicyText, Price, PricesListed, Route, SeatCreated, SeatHeld,
+    BudgetSet, ConnectionIdentified, LongContext, NodeStarted, Period, PluginGranted, PluginInstalled,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
+    ToolOffered,
 };
-pub use purse::{Account, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage};
+pub use purse::{
+    Account, AppliesTo, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage, WorstCase,
+};
+pub use refusal::{RefusalLifted, RefusalRaised, RefusalSubject};
 pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
+pub use seat::{SeatChanged, SeatCreated, SeatHeld, SeatVacated};
+pub use subject::SubjectShredded;
 pub use turn::{ReplyTo, StepEnded, StepKind, StepOutcome, StepStarted, TurnEnded, TurnEnding, TurnOpened};

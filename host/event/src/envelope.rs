@@ -92,7 +92,8 @@ impl Event {
         ])
     }
 
-    /// The event as one JSON object: the line the journal and `record show --json` write.
+    /// The event as one JSON object, for people and their programs: words that are open stand bare in it, so its body
+    /// is not always what the digest covers.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
@@ -106,7 +107,7 @@ impl Event {
             "actor": self.actor,
             "cause": self.cause,
             "label": self.label,
-            "body": self.fact.body(),
+            "body": self.fact.shown_body(),
             "digest": self.digest,
             "chain": self.chain,
         })

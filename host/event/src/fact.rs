@@ -2,12 +2,14 @@
 //! the compiler when a kind is added.
 
 use crate::body::{
-    BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified, DeliveryClassified,
-    DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown,
-    HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed,
-    MomentSet, NodeStarted, PluginGranted, PluginInstalled, PolicyApplied, PricesListed, ReceiptRecorded,
-    RequestAnswered, RequestAsked, RequestLapsed, SeatCreated, SeatHeld, StepEnded, StepStarted, TurnEnded,
-    TurnOpened,
+    ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
+    DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
+    PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
+    RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
+    StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 
@@ -92,10 +94,18 @@ facts! {
     "node.started" 1 NodeStarted,
     /// A seat exists.
     "seat.created" 1 SeatCreated,
+    /// A seat is another from now on.
+    "seat.changed" 1 SeatChanged,
     /// A principal holds a seat.
     "seat.held" 1 SeatHeld,
+    /// Nobody holds a seat.
+    "seat.vacated" 1 SeatVacated,
+    /// Another set of policies is proposed.
+    "policy.proposed" 1 PolicyProposed,
     /// A set of policies is in force.
     "policy.applied" 1 PolicyApplied,
+    /// A permit counts no more, in any set.
+    "policy.revoked" 1 PolicyRevoked,
     /// A price list is in force.
     "prices.listed" 1 PricesListed,
     /// A budget has a limit.
@@ -104,6 +114,8 @@ facts! {
     "plugin.installed" 1 PluginInstalled,
     /// The operator granted a plugin what it may reach.
     "plugin.granted" 1 PluginGranted,
+    /// What a plugin was granted is taken back.
+    "plugin.revoked" 1 PluginRevoked,
     /// Who the office is on a connected service.
     "connection.identified" 1 ConnectionIdentified,
     /// Something arrived from outside, as it came.
@@ -138,6 +150,24 @@ facts! {
     "call.denied" 1 CallDenied,
     /// A standing no to a subject was met.
     "call.refused" 1 CallRefused,
+    /// A subject is refused from now on.
+    "refusal.raised" 1 RefusalRaised,
+    /// A refusal stands no more.
+    "refusal.lifted" 1 RefusalLifted,
+    /// A call waits for a person's yes.
+    "approval.asked" 1 ApprovalAsked,
+    /// A person said yes.
+    "approval.given" 1 ApprovalGiven,
+    /// A person said no.
+    "approval.denied" 1 ApprovalDenied,
+    /// Nobody answered in time: a no.
+    "approval.expired" 1 ApprovalExpired,
+    /// The one use of an approval.
+    "approval.spent" 1 ApprovalSpent,
+    /// A person said yes ahead to every later call of one seat to one tool on one resource.
+    "approval.given-ahead" 1 ApprovalGivenAhead,
+    /// What was given ahead counts no more.
+    "approval.withdrawn" 1 ApprovalWithdrawn,
     /// Money was set aside.
     "hold.taken" 1 HoldTaken,
     /// The paid call began.
@@ -158,6 +188,8 @@ facts! {
     "effect.left-unknown" 1 EffectLeftUnknown,
     /// What a read left behind.
     "receipt.recorded" 1 ReceiptRecorded,
+    /// A person's keys are destroyed: nobody reads their words again.
+    "subject.shredded" 1 SubjectShredded,
 }
 
 #[cfg(test)]

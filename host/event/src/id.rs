@@ -115,6 +115,10 @@ id!(/// Names one change outside, by its meaning and content.
     EffectId, "effect");
 id!(/// Names what one read left behind.
     ReceiptId, "receipt");
+id!(/// Names one call that waits, or waited, for a person's yes.
+    ApprovalId, "approval");
+id!(/// Names one standing no.
+    RefusalId, "refusal");
 
 /// What kind of principal acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,6 +15,7 @@ pub mod id;
 pub mod label;
 pub mod money;
 pub mod origin;
+pub mod personal;
 pub mod stream;
 pub mod time;
 mod upcast;
@@ -25,11 +26,12 @@ pub use digest::Digest;
 pub use envelope::{Actor, Event, Proposed};
 pub use fact::{Fact, UnknownKind};
 pub use id::{
-    EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, RequestId, SeatId, Topic,
-    TurnId,
+    ApprovalId, EffectId, EventId, HoldId, IdError, PrincipalId, PrincipalKind, ReceiptId, RefusalId,
+    RequestId, SeatId, Topic, TurnId,
 };
 pub use label::{Audience, Integrity, Label, Readers};
 pub use money::NanoUsd;
 pub use origin::Origin;
+pub use personal::{ERASED, Field, Personal};
 pub use stream::{Expected, GlobalPosition, Position, StreamName};
 pub use time::Timestamp;

@@ -26,6 +26,16 @@ pub enum Origin {
         /// The try, from 1.
         attempt: u32,
     },
+    /// A call that something running for another call makes: a plugin, a worker, a script. It is that call's child:
+    /// it may do no more than its parent, and is the same child whenever the parent runs again.
+    Child {
+        /// The call it is made for.
+        of: Box<Origin>,
+        /// Which of its calls, from 1, in the order in which they are made.
+        ordinal: u32,
+        /// The try, from 1.
+        attempt: u32,
+    },
 }
 
 impl Origin {
@@ -35,6 +45,7 @@ impl Origin {
         match self {
             Self::Step { turn, step, .. } => format!("{turn}/{step}"),
             Self::Duty { event, kind, .. } => format!("{event}/{kind}"),
+            Self::Child { of, ordinal, .. } => format!("{}/c{ordinal}", of.deed()),
         }
     }
 
@@ -42,16 +53,17 @@ impl Origin {
     #[must_use]
     pub fn attempt(&self) -> u32 {
         match self {
-            Self::Step { attempt, .. } | Self::Duty { attempt, .. } => *attempt,
+            Self::Step { attempt, .. } | Self::Duty { attempt, .. } | Self::Child { attempt, .. } => *attempt,
         }
     }
 
-    /// The turn, when the call is a step of one.
+    /// The turn, when the call is a step of one, or made for such a step.
     #[must_use]
     pub fn turn(&self) -> Option<&TurnId> {
         match self {
             Self::Step { turn, .. } => Some(turn),
             Self::Duty { .. } => None,
+            Self::Child { of, .. } => of.turn(),
         }
     }
 }

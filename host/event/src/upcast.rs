@@ -42,7 +42,7 @@ mod tests {
         let Fact::TurnEnded(ended) = Fact::read("turn.ended", 1, body.clone()).unwrap() else {
             panic!("another kind")
         };
-        assert_eq!((ended.topic.as_str(), ended.summary.as_str()), ("unknown", "six"));
+        assert_eq!((ended.topic.as_str(), ended.summary.text()), ("unknown", "six"));
         // The newest shape is not guessed at: what it must hold, it must hold.
         assert!(Fact::read("turn.ended", 2, body).is_err());
     }

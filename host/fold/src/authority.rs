@@ -2,12 +2,13 @@
 //!
 //! The host's own code (`system_…`) may state any kind. Whoever else states a fact does so for a seat it holds:
 //! facts about that seat's own work need nothing more; facts that change the office need the grant
-//! `record:<kind>`, and a seat never hands another what it does not hold itself. Whoever states it, no seat
-//! reports to itself through any chain.
+//! `record:<kind>` (or `record:*`), and a seat never hands another what it does not hold itself. Only a person
+//! answers an approval, in a seat other than the one that asks. Whoever states it, no seat reports to itself
+//! through any chain.
 //!
 //! Source of the rules: mechanisms, sections 1 and 2; the third seed document on seats.
 
-use crate::seat::holds_grant;
+use crate::seat::{EVERY_TOOL, holds_grant};
 use crate::setting;
 use event::{Actor, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
 use serde_json::Value;
@@ -80,6 +81,16 @@ pub enum NoAuthority {
         /// What.
         kind: &'static str,
     },
+    /// Only a person answers an approval, in its own name.
+    #[error("`{principal}` cannot state `{kind}` in the name of `{by}`: only a person answers, for itself")]
+    NotThePerson {
+        /// Who.
+        principal: PrincipalId,
+        /// What.
+        kind: &'static str,
+        /// In whose name.
+        by: PrincipalId,
+    },
     /// The seat would hand another what it does not hold.
     #[error("`{seat}` cannot hand on `{grant}`, which it does not hold")]
     Escalates {
@@ -108,7 +119,7 @@ pub enum NoAuthority {
 /// is asked for, so that a forgotten read can never pass for an absent seat.
 pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
     let outcome = line(fact, look).and_then(|()| match actor.principal.kind() {
-        PrincipalKind::System => Ok(()),
+        PrincipalKind::System => answers_itself(actor, fact),
         PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
     });
     match outcome {
@@ -142,7 +153,11 @@ fn row<T: serde::de::DeserializeOwned>(
 
 /// No seat reports to itself, whoever says so.
 fn line(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
-    let Fact::SeatCreated(created) = fact else { return Ok(()) };
+    let created = match fact {
+        Fact::SeatCreated(created) => created,
+        Fact::SeatChanged(changed) => &changed.now,
+        _ => return Ok(()),
+    };
     let mut below = created.seat.clone();
     let mut above = created.line.clone();
     for _ in 0..LINE_SEATS_MAX {
@@ -163,6 +178,8 @@ enum Own<'a> {
     Its,
     /// Of this seat.
     Of(&'a SeatId),
+    /// Of this seat, and said by this person.
+    Answers(&'a SeatId, &'a PrincipalId),
     /// Of the office: it needs a grant.
     Office,
     /// Of the host.
@@ -175,13 +192,25 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::RequestAsked(body) => Own::Of(&body.asker),
         Fact::RequestAnswered(body) => Own::Of(&body.by),
         Fact::MomentSet(body) => Own::Of(&body.seat),
+        Fact::ApprovalGiven(body) => Own::Answers(&body.seat, &body.by),
+        Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
+        Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::SeatCreated(_)
+        | Fact::SeatChanged(_)
         | Fact::SeatHeld(_)
+        | Fact::SeatVacated(_)
+        | Fact::RefusalRaised(_)
+        | Fact::RefusalLifted(_)
+        | Fact::PolicyProposed(_)
+        | Fact::PolicyRevoked(_)
+        | Fact::PluginRevoked(_)
         | Fact::PolicyApplied(_)
         | Fact::PricesListed(_)
         | Fact::BudgetSet(_)
         | Fact::PluginInstalled(_)
-        | Fact::PluginGranted(_) => Own::Office,
+        | Fact::PluginGranted(_)
+        | Fact::SubjectShredded(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
         | Fact::DeliveryReceived(_)
@@ -191,6 +220,9 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::TurnOpened(_)
         | Fact::MomentPassed(_)
         | Fact::RequestLapsed(_)
+        | Fact::ApprovalAsked(_)
+        | Fact::ApprovalExpired(_)
+        | Fact::ApprovalSpent(_)
         | Fact::CallAdmitted(_)
         | Fact::CallDenied(_)
         | Fact::CallRefused(_)
@@ -207,6 +239,17 @@ fn own(fact: &Fact) -> Own<'_> {
     }
 }
 
+/// Not even the host answers an approval in a person's name.
+fn answers_itself(actor: &Actor, fact: &Fact) -> Result<(), Unsettled> {
+    match own(fact) {
+        Own::Answers(_, by) if actor.principal.kind() != PrincipalKind::Person || *by != actor.principal => {
+            let (principal, kind, by) = (actor.principal.clone(), fact.kind(), by.clone());
+            Err(NoAuthority::NotThePerson { principal, kind, by }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
     let (principal, kind) = (actor.principal.clone(), fact.kind());
     let whose = own(fact);
@@ -220,8 +263,11 @@ fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(
     }
     match whose {
         Own::Its | Own::Host => Ok(()),
+        Own::Answers(other, _) if *other == seat => answers_itself(actor, fact),
         Own::Of(other) if *other == seat => Ok(()),
-        Own::Of(other) => Err(NoAuthority::AnotherSeat { seat, kind, other: other.clone() }.into()),
+        Own::Of(other) | Own::Answers(other, _) => {
+            Err(NoAuthority::AnotherSeat { seat, kind, other: other.clone() }.into())
+        }
         Own::Office => office(seat, fact, look),
     }
 }
@@ -230,20 +276,47 @@ fn office(seat: SeatId, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), 
     let kind = fact.kind();
     let own: Option<SeatCreated> = row(look, setting::seat(&seat))?;
     let wanted = format!("record:{kind}");
-    let Some(own) = own.filter(|own| own.grants.contains(&wanted)) else {
+    let Some(own) =
+        own.filter(|own| own.grants.contains(&wanted) || own.grants.iter().any(|g| g == EVERY_FACT))
+    else {
         return Err(NoAuthority::NoGrant { seat, kind }.into());
     };
-    if let Fact::SeatCreated(created) = fact
-        && let Some(grant) = created.grants.iter().find(|grant| !covers(&own, grant))
-    {
+    if let Some(grant) = handed_on(fact, look)?.iter().find(|grant| !covers(&own, grant)) {
         return Err(NoAuthority::Escalates { seat, grant: grant.clone() }.into());
     }
     Ok(())
 }
 
+/// What a fact hands a seat that it did not hold before.
+fn handed_on(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<Vec<String>, Unsettled> {
+    match fact {
+        Fact::SeatCreated(created) => Ok(created.grants.clone()),
+        Fact::SeatChanged(changed) => {
+            let before: Option<SeatCreated> = row(look, setting::seat(&changed.now.seat))?;
+            let had = before.map(|before| before.grants).unwrap_or_default();
+            Ok(changed.now.grants.iter().filter(|grant| !had.contains(grant)).cloned().collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The grant to state facts of every kind that is the office's.
+pub const EVERY_FACT: &str = "record:*";
+
 /// Whether `own` holds all that `grant` gives: the same grant, or the family it belongs to.
 fn covers(own: &SeatCreated, grant: &str) -> bool {
-    own.grants.iter().any(|held| held == grant) || (!grant.ends_with(".*") && holds_grant(own, grant))
+    if own.grants.iter().any(|held| held == grant) {
+        return true;
+    }
+    if grant.starts_with("record:") {
+        return own.grants.iter().any(|held| held == EVERY_FACT);
+    }
+    let family = grant.ends_with(".*");
+    if family || grant == EVERY_TOOL {
+        own.grants.iter().any(|held| held == EVERY_TOOL)
+    } else {
+        holds_grant(own, grant)
+    }
 }
 
 #[cfg(test)]
@@ -268,6 +341,8 @@ mod tests {
             department: None,
             line: line.map(seat),
             grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+            accountabilities: Vec::new(),
+            stands_in: None,
         }
     }
 

@@ -32,7 +32,7 @@ pub struct EffectRow {
     pub intended_at: Timestamp,
     /// What the other side calls it, once sent.
     pub reference: Option<Value>,
-    /// Why it failed or is not known.
+    /// Why it failed or is not known, where that quotes nobody; otherwise its event says it.
     pub reason: Option<String>,
 }
 
@@ -40,11 +40,16 @@ pub struct EffectRow {
 /// one effect, whichever step or try says them.
 #[must_use]
 pub fn effect_id(origin: &Origin, tool: &str, content: &event::Digest) -> EffectId {
-    let meaning = match origin {
+    EffectId::derived(&[&meant_by(origin), tool, content.as_str()])
+}
+
+/// What words are said for: the whole turn, or the one duty, whoever makes the call within it.
+fn meant_by(origin: &Origin) -> String {
+    match origin {
         Origin::Step { turn, .. } => turn.to_string(),
         Origin::Duty { .. } => origin.deed(),
-    };
-    EffectId::derived(&[&meaning, tool, content.as_str()])
+        Origin::Child { of, .. } => meant_by(of),
+    }
 }
 
 /// The rows under an effect's id, ranked by when it was intended until its outcome is known. Holds
@@ -81,10 +86,10 @@ impl Projection for Effects {
                 ..before?
             },
             Fact::EffectFailed(body) => {
-                EffectRow { state: EffectState::Failed, reason: Some(body.reason.clone()), ..before? }
+                EffectRow { state: EffectState::Failed, reason: body.reason.value().cloned(), ..before? }
             }
             Fact::EffectLeftUnknown(body) => {
-                EffectRow { state: EffectState::Unknown, reason: Some(body.reason.clone()), ..before? }
+                EffectRow { state: EffectState::Unknown, reason: body.reason.value().cloned(), ..before? }
             }
             _ => return row,
         };

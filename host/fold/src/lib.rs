@@ -6,16 +6,20 @@
 //!
 //! Nothing here reads a clock, does I/O or draws a random number.
 
+pub mod ahead;
+pub mod approval;
 pub mod authority;
 pub mod effect;
 pub mod message;
 pub mod moment;
 pub mod projection;
 pub mod purse;
+pub mod refusal;
 pub mod request;
 pub mod seat;
 pub mod setting;
 pub mod signal;
+pub mod subject;
 pub mod turn;
 
 pub use projection::{Projection, Row, decode};
@@ -25,15 +29,23 @@ pub use projection::{Projection, Row, decode};
 pub fn all() -> &'static [&'static dyn Projection] {
     &[
         &setting::Settings,
+        &seat::Seats,
         &message::Messages,
         &message::Topics,
+        &message::Speakers,
         &signal::Signals,
         &turn::Turns,
         &request::Requests,
+        &refusal::Refusals,
+        &approval::Approvals,
+        &approval::Answers,
+        &ahead::Ahead,
         &moment::Moments,
+        &purse::Budgets,
         &purse::Holds,
         &purse::Accounts,
         &effect::Effects,
         &effect::Receipts,
+        &subject::Subjects,
     ]
 }

@@ -1,11 +1,17 @@
-//! Messages: one row for each thing said, however often it was delivered; one for each topic.
+//! Messages: one row for each thing said, however often it was delivered; one for each topic; and who spoke about it.
 
 use crate::projection::{Projection, Row, decode};
-use event::{Event, EventId, Fact, GlobalPosition, Place, Topic, TurnEnding};
+use event::{
+    Event, EventId, Fact, GlobalPosition, MessageReceived, Place, PlaceKind, PrincipalId, Topic, TurnEnding,
+};
 use serde::{Deserialize, Serialize};
 
 /// The newest messages a topic's row keeps: enough for a context, few enough for a row.
 pub const TOPIC_MESSAGES_MAX: usize = 100;
+
+/// The persons that a row of speakers keeps, those who spoke last: twice as many as the messages of a topic that a turn
+/// is shown, so that an answer which comes back late still finds everyone it derives from.
+pub const SPEAKERS_MAX: usize = 2 * TOPIC_MESSAGES_MAX;
 
 /// One message, by (team, channel, ts).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,5 +95,54 @@ impl Projection for Topics {
         let surplus = topic.messages.len().saturating_sub(TOPIC_MESSAGES_MAX);
         topic.messages.drain(..surplus);
         Some(Row::of(&topic, None))
+    }
+}
+
+/// The persons whose words stand in one conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpeakersRow {
+    /// Whoever spoke last stands last; at most [`SPEAKERS_MAX`].
+    pub persons: Vec<PrincipalId>,
+}
+
+/// The rows under a [`Topic`], and under [`conversation`] of a direct message, where an answer hangs in no thread:
+/// whose words a program's message there may repeat. Holds [`SpeakersRow`]s.
+pub struct Speakers;
+
+/// Key of a conversation as a whole.
+#[must_use]
+pub fn conversation(place: &Place) -> String {
+    format!("{}:{}", place.team, place.channel)
+}
+
+fn speaks_in(body: &MessageReceived) -> Vec<String> {
+    if body.text.subjects().is_empty() {
+        return Vec::new();
+    }
+    let topic = body.place.topic().map(|topic| topic.as_str().to_owned());
+    let whole = (body.place.kind == PlaceKind::Im).then(|| conversation(&body.place));
+    topic.into_iter().chain(whole).collect()
+}
+
+impl Projection for Speakers {
+    fn name(&self) -> &'static str {
+        "speaker"
+    }
+
+    fn keys(&self, event: &Event) -> Vec<String> {
+        match &event.fact {
+            Fact::MessageReceived(body) => speaks_in(body),
+            _ => Vec::new(),
+        }
+    }
+
+    fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let Fact::MessageReceived(body) = &event.fact else { return row };
+        let mut speakers: SpeakersRow = decode(row.as_ref()).unwrap_or_default();
+        speakers.persons.retain(|person| !body.text.subjects().contains(person));
+        speakers.persons.extend(body.text.subjects().iter().cloned());
+        let surplus = speakers.persons.len().saturating_sub(SPEAKERS_MAX);
+        speakers.persons.drain(..surplus);
+        Some(Row::of(&speakers, None))
     }
 }

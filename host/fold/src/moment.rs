@@ -4,7 +4,7 @@
 //! stands in the record, so a restart forgets nothing.
 
 use crate::projection::{Projection, Row};
-use event::{Event, EventId, Fact, RequestId, SeatId, Timestamp, Topic};
+use event::{ApprovalId, Event, EventId, Fact, RequestId, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
 /// What happens at a moment.
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum Due {
     /// A request lapses.
     Request(RequestId),
+    /// An approval expires.
+    Approval(ApprovalId),
     /// A seat looks again.
     Look {
         /// The seat.
@@ -42,6 +44,12 @@ pub fn request_key(request: &RequestId) -> String {
     format!("request/{request}")
 }
 
+/// Key of an approval's moment.
+#[must_use]
+pub fn approval_key(approval: &ApprovalId) -> String {
+    format!("approval/{approval}")
+}
+
 /// Key of the moment at which a seat looks at a topic again.
 #[must_use]
 pub fn look_key(seat: &SeatId, topic: &Topic) -> String {
@@ -58,6 +66,10 @@ impl Projection for Moments {
             Fact::RequestAsked(body) => vec![request_key(&body.request)],
             Fact::RequestAnswered(body) => vec![request_key(&body.request)],
             Fact::RequestLapsed(body) => vec![request_key(&body.request)],
+            Fact::ApprovalAsked(body) => vec![approval_key(&body.approval)],
+            Fact::ApprovalGiven(body) => vec![approval_key(&body.approval)],
+            Fact::ApprovalDenied(body) => vec![approval_key(&body.approval)],
+            Fact::ApprovalExpired(body) => vec![approval_key(&body.approval)],
             Fact::MomentSet(body) => vec![look_key(&body.seat, &body.topic)],
             Fact::MomentPassed(body) => vec![look_key(&body.seat, &body.topic)],
             _ => Vec::new(),
@@ -68,6 +80,9 @@ impl Projection for Moments {
         let row = match &event.fact {
             Fact::RequestAsked(body) => {
                 MomentRow { at: body.due_at, due: Due::Request(body.request.clone()) }
+            }
+            Fact::ApprovalAsked(body) => {
+                MomentRow { at: body.expires_at, due: Due::Approval(body.approval.clone()) }
             }
             Fact::MomentSet(body) => {
                 let (seat, topic) = (body.seat.clone(), body.topic.clone());

@@ -4,7 +4,9 @@
 //! moment; a lapsed ask leaves the holder's count and goes to whoever must act on it.
 
 use crate::projection::{Projection, Row, decode};
-use event::{Event, Fact, RequestAnswered, RequestAsked, RequestId, RequestLapsed, SeatId, Timestamp};
+use event::{
+    Event, Fact, Personal, RequestAnswered, RequestAsked, RequestId, RequestLapsed, SeatId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// Longest text of what is wanted and of an answer, in bytes: a paragraph or two; more belongs behind a handle.
@@ -41,7 +43,7 @@ pub enum Command {
         /// The seat that answers.
         by: SeatId,
         /// Its answer.
-        answer: String,
+        answer: Personal<String>,
     },
     /// Let it lapse, since its moment has passed.
     Lapse,
@@ -136,8 +138,9 @@ fn open(row: Option<&RequestRow>) -> Result<&RequestAsked, CannotRequest> {
     }
 }
 
-fn fits(text: &str) -> Result<(), CannotRequest> {
-    let bytes = text.trim().len();
+fn fits(text: &Personal<String>) -> Result<(), CannotRequest> {
+    // What is sealed was measured when it was open.
+    let bytes = text.value().map_or(1, |text| text.trim().len());
     if (1..=REQUEST_BYTES_MAX).contains(&bytes) { Ok(()) } else { Err(CannotRequest::Length(bytes)) }
 }
 

@@ -1,8 +1,10 @@
 //! What is in force: the newest policy set, price list, budgets, plugins, grants, seats and identities.
 
-use crate::projection::{Projection, Row};
-use event::{Event, Fact};
+use crate::projection::{Projection, Row, decode};
+use event::{Digest, Event, Fact};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// One row for each thing that has a newest statement. Keys are built by the functions of this module; the
 /// value is the body of the newest fact.
@@ -10,8 +12,21 @@ pub struct Settings;
 
 /// Key of the policy set in force ([`event::PolicyApplied`]).
 pub const POLICY: &str = "policy";
+/// Key of which policies count ([`InForce`]): small, because every decision reads it.
+pub const IN_FORCE: &str = "policy/in-force";
+/// Key of the names of every plugin that was ever installed, in order.
+pub const PLUGINS: &str = "plugins";
 /// Key of the price list in force ([`event::PricesListed`]).
 pub const PRICES: &str = "prices";
+
+/// Which policies count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// The set that was applied last; its texts stand under [`POLICY`].
+    pub set: Option<Digest>,
+    /// The permits that count no more, in any set.
+    pub revoked: BTreeSet<String>,
+}
 
 /// Key of a budget ([`event::BudgetSet`]).
 #[must_use]
@@ -29,6 +44,12 @@ pub fn plugin(name: &str) -> String {
 #[must_use]
 pub fn grant(plugin: &str) -> String {
     format!("grant/{plugin}")
+}
+
+/// Key of a plugin whose grant was taken back ([`event::PluginRevoked`]), until it is granted anew.
+#[must_use]
+pub fn ungranted(plugin: &str) -> String {
+    format!("ungranted/{plugin}")
 }
 
 /// Key of a seat ([`event::SeatCreated`]).
@@ -49,10 +70,32 @@ pub fn connection(source: &str) -> String {
     format!("connection/{source}")
 }
 
-/// The row that `fact` writes, when it puts something in force: its key and what it then holds.
+/// Key of a permit that counts no more ([`event::PolicyRevoked`]).
 #[must_use]
-pub fn stated(fact: &Fact) -> Option<(String, Value)> {
-    key(fact).map(|key| (key, fact.body()))
+pub fn revoked(policy: &str) -> String {
+    format!("revoked/{policy}")
+}
+
+/// Key of a proposed policy set ([`event::PolicyProposed`]).
+#[must_use]
+pub fn proposal(digest: &event::Digest) -> String {
+    format!("proposal/{digest}")
+}
+
+/// The row that `fact` writes, when it puts something in force: its key and what it then holds; nothing held
+/// means that the row goes.
+#[must_use]
+pub fn stated(fact: &Fact) -> Option<(String, Option<Value>)> {
+    key(fact).map(|key| (key, holds(fact)))
+}
+
+fn holds(fact: &Fact) -> Option<Value> {
+    match fact {
+        Fact::SeatVacated(_) | Fact::PluginRevoked(_) => None,
+        // States hold strings, integers, lists and maps keyed by strings: always expressible.
+        Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
+        other => Some(other.body()),
+    }
 }
 
 fn key(fact: &Fact) -> Option<String> {
@@ -63,8 +106,46 @@ fn key(fact: &Fact) -> Option<String> {
         Fact::PluginInstalled(body) => Some(plugin(&body.plugin)),
         Fact::PluginGranted(body) => Some(grant(&body.plugin)),
         Fact::SeatCreated(body) => Some(seat(&body.seat)),
+        Fact::SeatChanged(body) => Some(seat(&body.now.seat)),
         Fact::SeatHeld(body) => Some(holder(&body.seat)),
+        Fact::SeatVacated(body) => Some(holder(&body.seat)),
+        Fact::PolicyProposed(body) => Some(proposal(&body.digest)),
+        Fact::PolicyRevoked(body) => Some(revoked(&body.policy)),
+        Fact::PluginRevoked(body) => Some(grant(&body.plugin)),
         Fact::ConnectionIdentified(body) => Some(connection(&body.source)),
+        _ => None,
+    }
+}
+
+/// The second row that a fact writes, beside the one it is the statement of.
+fn beside(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::PolicyApplied(_) | Fact::PolicyRevoked(_) => Some(IN_FORCE.to_owned()),
+        Fact::PluginInstalled(_) => Some(PLUGINS.to_owned()),
+        Fact::PluginGranted(body) => Some(ungranted(&body.plugin)),
+        Fact::PluginRevoked(body) => Some(ungranted(&body.plugin)),
+        _ => None,
+    }
+}
+
+fn evolve_beside(row: Option<Row>, fact: &Fact) -> Option<Row> {
+    let row = row.as_ref();
+    match fact {
+        Fact::PolicyApplied(body) => {
+            let in_force: InForce = decode(row).unwrap_or_default();
+            Some(Row::of(&InForce { set: Some(body.digest.clone()), ..in_force }, None))
+        }
+        Fact::PolicyRevoked(body) => {
+            let mut in_force: InForce = decode(row).unwrap_or_default();
+            in_force.revoked.insert(body.policy.clone());
+            Some(Row::of(&in_force, None))
+        }
+        Fact::PluginInstalled(body) => {
+            let mut names: BTreeSet<String> = decode(row).unwrap_or_default();
+            names.insert(body.plugin.clone());
+            Some(Row::of(&names, None))
+        }
+        Fact::PluginRevoked(_) => Some(Row { value: fact.body(), rank: None }),
         _ => None,
     }
 }
@@ -75,10 +156,13 @@ impl Projection for Settings {
     }
 
     fn keys(&self, event: &Event) -> Vec<String> {
-        key(&event.fact).into_iter().collect()
+        key(&event.fact).into_iter().chain(beside(&event.fact)).collect()
     }
 
-    fn evolve(&self, _key: &str, _row: Option<Row>, event: &Event) -> Option<Row> {
-        Some(Row { value: event.fact.body(), rank: None })
+    fn evolve(&self, key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        if beside(&event.fact).as_deref() == Some(key) {
+            return evolve_beside(row, &event.fact);
+        }
+        holds(&event.fact).map(|value| Row { value, rank: None })
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::projection::{Projection, Row, decode};
 use event::{
-    Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
+    ApprovalId, Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId,
+    TurnOpened,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One turn, shortly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,9 +21,13 @@ pub struct TurnRow {
     pub opened_at: Timestamp,
     /// How it ended, when it has.
     pub ending: Option<TurnEnding>,
+    /// The approvals it waits for: nobody runs it until each is answered.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub waits_for: BTreeSet<ApprovalId>,
 }
 
-/// The rows under a turn's id, ranked by when they began while they stand open. Holds [`TurnRow`]s.
+/// The rows under a turn's id, ranked by when they began while somebody should run them: open, and waiting for
+/// no person. Holds [`TurnRow`]s.
 pub struct Turns;
 
 impl Projection for Turns {
@@ -34,7 +39,7 @@ impl Projection for Turns {
         match &event.fact {
             Fact::TurnOpened(body) => vec![body.turn.as_str().to_owned()],
             Fact::TurnEnded(body) => vec![body.turn.as_str().to_owned()],
-            _ => Vec::new(),
+            fact => waited(fact).map(|(turn, _, _)| turn.as_str().to_owned()).into_iter().collect(),
         }
     }
 
@@ -46,13 +51,36 @@ impl Projection for Turns {
                 topic: body.topic.clone(),
                 opened_at: event.at,
                 ending: None,
+                waits_for: BTreeSet::new(),
             },
             Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..decode(row.as_ref())? },
-            _ => return row,
+            fact => {
+                let Some((_, approval, asked)) = waited(fact) else { return row };
+                let mut row: TurnRow = decode(row.as_ref())?;
+                if asked {
+                    row.waits_for.insert(approval.clone());
+                } else {
+                    row.waits_for.remove(approval);
+                }
+                row
+            }
         };
-        let rank = row.ending.is_none().then_some(row.opened_at.0);
+        let runs = row.ending.is_none() && row.waits_for.is_empty();
+        let rank = runs.then_some(row.opened_at.0);
         Some(Row::of(&row, rank))
     }
+}
+
+/// The turn a fact about an approval concerns, the approval, and whether it waits from now on.
+fn waited(fact: &Fact) -> Option<(&TurnId, &ApprovalId, bool)> {
+    let (origin, approval, asked) = match fact {
+        Fact::ApprovalAsked(body) => (&body.origin, &body.approval, true),
+        Fact::ApprovalGiven(body) => (&body.origin, &body.approval, false),
+        Fact::ApprovalDenied(body) => (&body.origin, &body.approval, false),
+        Fact::ApprovalExpired(body) => (&body.origin, &body.approval, false),
+        _ => return None,
+    };
+    origin.turn().map(|turn| (turn, approval, asked))
 }
 
 /// What one step has come to.

@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::append::{Draft, Prepared};
 use crate::lease::Fence;
+use crate::seal::is_erased;
 use crate::stored::Stored;
 use event::{Event, Expected, Position, StreamName};
 use std::collections::HashMap;
@@ -33,11 +34,16 @@ pub(crate) enum Admitted {
 /// A retry is recognised first, before `expected` and the fence, which an honest retry no longer meets.
 ///
 /// # Errors
-/// [`Error::IdTaken`], [`Error::HalfStored`], [`Error::LeaseLost`], [`Error::Conflict`]; [`Error::Corrupt`] when a
+/// [`Error::IdTaken`], [`Error::HalfStored`], [`Error::Erased`], [`Error::LeaseLost`], [`Error::Conflict`]; [`Error::Corrupt`] when a
 /// stored event of the call does not read.
 pub(crate) fn admit(call: Vec<Prepared>, mut known: Known) -> Result<Admitted, Error> {
     if let Some(events) = already(&call, &mut known.stored)? {
         return Ok(Admitted::Already(events));
+    }
+    for draft in call.iter().flat_map(|append| &append.drafts) {
+        if let Some(subject) = draft.erased.clone() {
+            return Err(Error::Erased { id: draft.id.clone(), subject });
+        }
     }
     for fence in call.iter().filter_map(|append| append.fence.as_ref()) {
         holds(fence, &known.tokens)?;
@@ -57,9 +63,11 @@ pub(crate) fn admit(call: Vec<Prepared>, mut known: Known) -> Result<Admitted, E
 /// The stored events of a call that was appended before; nothing for a new one.
 fn already(call: &[Prepared], stored: &mut HashMap<String, Stored>) -> Result<Option<Vec<Event>>, Error> {
     let (mut events, mut missing) = (Vec::new(), None);
-    for draft in call.iter().flat_map(|append| &append.drafts) {
+    let drafts = call.iter().flat_map(|append| append.drafts.iter().map(|draft| (&append.stream, draft)));
+    for (stream, draft) in drafts {
         match stored.remove(draft.id.as_str()) {
             Some(twin) if twin.digest == draft.digest.as_str() => events.push(twin.read()?),
+            Some(twin) if is_erased(&twin, stream, draft) => events.push(twin.read()?),
             Some(_) => return Err(Error::IdTaken { id: draft.id.clone() }),
             None => missing = Some(draft.id.clone()),
         }

@@ -3,16 +3,19 @@
 //! This part runs on the caller's side, so that the one writer only places and links what is ready.
 
 use crate::Error;
+use crate::canon::{Content, text};
 use crate::lease::Fence;
-use event::{Actor, Digest, EventId, Expected, Fact, Label, Proposed, StreamName, canonical, inexact};
+use crate::seal::Sealing;
+use event::{Actor, Digest, EventId, Expected, Fact, Label, PrincipalId, Proposed, StreamName, inexact};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
+use vault::Keyring;
 
 /// The most events of one call: enough for any turn's wishes, few enough that no caller delays a commit much.
 pub const APPEND_EVENTS_MAX: usize = 1_000;
-/// The largest body: eight times the largest delivery the front lets in. What is larger is kept elsewhere.
+/// The largest body, as it is kept, which for what is sealed is a third more than it says: eight times the largest delivery the front lets in. What is larger is kept elsewhere.
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The largest body that stands beside its event; above it the event's row holds a digest (mechanisms, section 1).
 pub const INLINE_BYTES_MAX: usize = 64 * 1024;
@@ -60,8 +63,10 @@ pub(crate) struct Draft {
     pub(crate) actor: Actor,
     pub(crate) cause: Option<EventId>,
     pub(crate) label: Label,
-    /// As it reads back, so that a fold sees today what a rebuild will see.
+    /// As it reads back, so that a fold sees today what a rebuild will see: sealed.
     pub(crate) fact: Fact,
+    /// A person without a key, from whose words it derives: it is a retry, or it is refused.
+    pub(crate) erased: Option<PrincipalId>,
     pub(crate) digest: Digest,
     pub(crate) actor_text: String,
     pub(crate) label_text: String,
@@ -70,12 +75,13 @@ pub(crate) struct Draft {
     pub(crate) blob: Option<Digest>,
 }
 
-/// Checks and encodes a call.
+/// Checks, seals and encodes a call.
 ///
 /// # Errors
-/// [`Error::TooLarge`], [`Error::Inexact`], [`Error::Unreadable`]; [`Error::IdTaken`] when one id names two of
+/// [`Error::TooLarge`], [`Error::Inexact`], [`Error::Unreadable`], [`Error::NoKeys`]; [`Error::Unavailable`] when the
+/// keys cannot be used; [`Error::IdTaken`] when one id names two of
 /// the events.
-pub(crate) fn prepare(appends: Vec<Append>) -> Result<Vec<Prepared>, Error> {
+pub(crate) fn prepare(appends: Vec<Append>, keyring: Option<&Keyring>) -> Result<Vec<Prepared>, Error> {
     let count = appends.iter().map(|append| append.events.len()).sum();
     within("the number of events in one append", count, APPEND_EVENTS_MAX)?;
     let mut ids = HashSet::new();
@@ -84,16 +90,18 @@ pub(crate) fn prepare(appends: Vec<Append>) -> Result<Vec<Prepared>, Error> {
             return Err(Error::IdTaken { id: event.id.clone() });
         }
     }
-    appends.into_iter().map(ready).collect()
+    let mut sealing = Sealing::with(keyring);
+    appends.into_iter().map(|append| ready(append, &mut sealing)).collect()
 }
 
-fn ready(append: Append) -> Result<Prepared, Error> {
+fn ready(append: Append, sealing: &mut Sealing<'_>) -> Result<Prepared, Error> {
     let Append { stream, expected, events, fence } = append;
-    let drafts = events.into_iter().map(|event| draft(&stream, event)).collect::<Result<_, _>>()?;
+    let drafts = events.into_iter().map(|event| draft(&stream, event, sealing)).collect::<Result<_, _>>()?;
     Ok(Prepared { stream, expected, fence, drafts })
 }
 
-fn draft(stream: &StreamName, event: Proposed) -> Result<Draft, Error> {
+fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) -> Result<Draft, Error> {
+    let erased = sealing.seal(stream, &mut event)?;
     let body = event.fact.body();
     if let Some(pointer) = inexact(&body) {
         return Err(Error::Inexact { id: event.id, pointer });
@@ -104,10 +112,21 @@ fn draft(stream: &StreamName, event: Proposed) -> Result<Draft, Error> {
     let body = serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?;
     let fact =
         Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
+    let (actor_text, label_text) = (text_of(&event.actor), text_of(&event.label));
+    let content = Content {
+        stream: stream.as_str(),
+        id: event.id.as_str(),
+        kind: event.fact.kind(),
+        schema: i64::from(event.fact.schema()),
+        actor: &actor_text,
+        cause: event.cause.as_ref().map(EventId::as_str),
+        label: &label_text,
+        body: &body_text,
+    };
     Ok(Draft {
-        digest: event.digest(stream),
-        actor_text: text_of(&event.actor),
-        label_text: text_of(&event.label),
+        digest: content.digest(),
+        actor_text,
+        label_text,
         blob: (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes())),
         body_text,
         id: event.id,
@@ -115,17 +134,12 @@ fn draft(stream: &StreamName, event: Proposed) -> Result<Draft, Error> {
         cause: event.cause,
         label: event.label,
         fact,
+        erased,
     })
 }
 
 fn within(what: &'static str, size: usize, max: usize) -> Result<(), Error> {
     if size > max { Err(Error::TooLarge { what, size, max }) } else { Ok(()) }
-}
-
-/// Canonical JSON as text.
-pub(crate) fn text(value: &Value) -> String {
-    // Canonical JSON is UTF-8.
-    String::from_utf8_lossy(&canonical(value)).into_owned()
 }
 
 fn text_of(value: &impl Serialize) -> String {

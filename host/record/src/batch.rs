@@ -1,29 +1,35 @@
 //! One transaction: the calls that share it, one after the other, and the rows they fold.
 //!
-//! A call is judged completely before its first write, so one that is turned away has nothing to undo; only an
-//! error of the database ends the batch for all. Rows are read once and written once, at the end.
+//! What the calls need is looked up for all of them at once, and what they add is written at once, at the end: a
+//! batch takes as many statements for many calls as for one. In between each call is judged by itself, on what the
+//! calls before it left: one that is turned away has nothing to undo, and only an error of the database ends the
+//! batch for all.
 
-use crate::admit::{Admitted, Known, admit};
-use crate::append::{Draft, Prepared, prepare};
-use crate::job::{Decision, Part};
+mod standing;
+mod whole;
+
+use crate::admit::{Admitted, admit};
+use crate::append::{Draft, Prepared};
+use crate::job::{Decision, Job};
 use crate::lease::{self, Lease};
-use crate::rows::{Cache, RowKey, concerned};
+use crate::rows::{Cache, RowKey, concerned, row_of};
 use crate::store::Writes;
-use crate::stored::{Head, Stored, seal};
+use crate::stored::{Head, chained};
 use crate::{Clock, Error};
 use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
-use fold::Projection;
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
-use std::collections::{BTreeMap, BTreeSet};
+use fold::{Projection, Row};
+use standing::Standing;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tokio::sync::{mpsc, watch};
 
-/// Events a rebuild folds between two writes of rows: bounds its memory.
-const REBUILD_EVENTS: usize = 500;
+/// Events whose streams, ids and rows are looked up ahead for a batch: the calls beyond look them up by themselves,
+/// and with so many events that no longer counts.
+const LOOK_AHEAD_EVENTS_MAX: usize = 2_000;
 
-/// Rows read or written by one statement.
-const ROWS_AT_ONCE: usize = 32;
+/// A row as it stands, nothing where there is none; or why it does not read.
+type ReadRow = Result<Option<Row>, Error>;
 
 /// Why a call was not done.
 pub(crate) enum Stop {
@@ -43,22 +49,71 @@ impl From<Error> for Stop {
     }
 }
 
+/// What a batch can look up before it begins with its calls.
+#[derive(Default)]
+pub(crate) struct Needs<'a> {
+    appends: Vec<&'a Prepared>,
+    leases: Vec<&'a str>,
+    rows: BTreeSet<&'a RowKey>,
+}
+
+impl<'a> Needs<'a> {
+    pub(crate) fn of(jobs: impl Iterator<Item = &'a Job>) -> Self {
+        let (mut needs, mut events) = (Self::default(), 0);
+        for job in jobs {
+            match job {
+                Job::Append { call, foreseen, .. } if events < LOOK_AHEAD_EVENTS_MAX => {
+                    events += call.iter().map(|append| append.drafts.len()).sum::<usize>();
+                    needs.appends.extend(call);
+                    needs.rows.extend(foreseen);
+                }
+                Job::Decide { reads, .. } => needs.rows.extend(reads),
+                Job::Take { name, .. } => needs.leases.push(name),
+                Job::Renew { lease, .. } | Job::Release { lease, .. } => needs.leases.push(&lease.name),
+                Job::Append { .. } | Job::SetCursor { .. } | Job::Rebuild { .. } | Job::Restore { .. } => {}
+            }
+        }
+        needs
+    }
+}
+
 pub(crate) struct Batch<'a> {
     database: &'a mut dyn Writes,
     clock: &'a dyn Clock,
     head: Head,
+    standing: Standing,
     cache: Cache,
 }
 
 impl<'a> Batch<'a> {
     pub(crate) async fn begin(database: &'a mut dyn Writes, clock: &'a dyn Clock) -> Result<Self, Error> {
         let head = database.begin().await?;
-        Ok(Self { database, clock, head, cache: Cache::default() })
+        Ok(Self { database, clock, head, standing: Standing::default(), cache: Cache::default() })
     }
 
-    /// Writes the rows, commits, and says where the record ends.
+    /// Looks up what is needed. Whatever does not read is left to the call that needs it.
+    pub(crate) async fn look_ahead(&mut self, needs: Needs<'_>) -> Result<(), Error> {
+        match self.look_up(needs).await {
+            Err(error @ Error::Unavailable { .. }) => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    async fn look_up(&mut self, needs: Needs<'_>) -> Result<(), Error> {
+        self.standing.look_up(self.database, &needs.appends).await?;
+        self.standing.look_up_leases(self.database, needs.leases).await?;
+        let rows: Vec<_> = needs.rows.into_iter().cloned().collect();
+        for (key, row) in self.read_rows(&rows).await? {
+            if let Ok(row) = row {
+                self.cache.fill(key, row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes events and rows, commits, and says where the record ends.
     pub(crate) async fn commit(mut self) -> Result<GlobalPosition, Error> {
-        self.write_rows().await?;
+        self.write_what_waits().await?;
         let head = GlobalPosition(self.head.global_position);
         self.database.commit(head).await?;
         Ok(head)
@@ -86,24 +141,25 @@ impl<'a> Batch<'a> {
         self.load(reads.iter().cloned().collect()).await?;
         let (rows, at) = (self.cache.pick(reads), self.moment());
         // The decision is a caller's code: its panic must not take the writer from everybody else.
-        let appends = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
+        let call = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
             .map_err(|_| Stop::Call(Error::unavailable("a decision panicked")))?;
         if let Some(RowKey { projection, key }) = rows.unnamed() {
             return Err(Stop::Call(Error::RowNotNamed { projection: projection.to_owned(), key }));
         }
-        match appends {
-            Some(appends) => self.append_at(prepare(appends)?, at).await,
+        match call? {
+            Some(call) => self.append_at(call, at).await,
             None => Ok(Vec::new()),
         }
     }
 
     async fn append_at(&mut self, call: Vec<Prepared>, at: Timestamp) -> Result<Vec<Event>, Stop> {
-        let known = self.look_up(&call).await?;
+        self.standing.look_up(self.database, &call.iter().collect::<Vec<_>>()).await?;
+        let known = self.standing.about(self.database, &call).await?;
         match admit(call, known)? {
             Admitted::Already(events) => Ok(events),
             Admitted::New(placed) => {
                 self.authorise(&placed).await?;
-                self.write(placed, at).await
+                self.add(placed, at).await
             }
         }
     }
@@ -115,7 +171,8 @@ impl<'a> Batch<'a> {
             // Ends because every round looks at one row more, and a line has an end.
             loop {
                 let look = |key: &str| match stated.get(key) {
-                    Some(value) => Look::Holds(Clone::clone(value)),
+                    Some(Some(value)) => Look::Holds(Clone::clone(value)),
+                    Some(None) => Look::Absent,
                     None => self.cache.look(&RowKey::new(Settings.name(), key)),
                 };
                 match may_state(&draft.actor, &draft.fact, &look) {
@@ -133,30 +190,9 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    async fn look_up(&mut self, call: &[Prepared]) -> Result<Known, Error> {
-        let (mut known, mut some_stored) = (Known::default(), false);
-        for append in call {
-            let ids: Vec<_> = append.drafts.iter().map(|draft| &draft.id).collect();
-            let (stands, stored) = self.database.stands(&append.stream, &ids).await?;
-            known.streams.insert(append.stream.clone(), stands);
-            some_stored |= stored;
-            if let Some(fence) = &append.fence
-                && let Some(lease) = self.database.lease(&fence.name).await?
-            {
-                known.tokens.insert(lease.name, lease.token);
-            }
-        }
-        if some_stored {
-            let ids: Vec<_> = call.iter().flat_map(|append| &append.drafts).map(|draft| &draft.id).collect();
-            let stored = self.database.by_ids(&ids).await?;
-            known.stored = stored.into_iter().map(|event| (event.id.clone(), event)).collect();
-        }
-        Ok(known)
-    }
-
-    /// Writes what was admitted. Every row it needs is loaded before the first event is written; from then on an
-    /// error ends the batch, or half of the call could stay.
-    async fn write(
+    /// Adds what was admitted. Every row it needs is loaded before its first event is added; from then on an error
+    /// ends the batch, or half of the call could stay.
+    async fn add(
         &mut self,
         placed: Vec<(StreamName, Position, Draft)>,
         at: Timestamp,
@@ -164,30 +200,53 @@ impl<'a> Batch<'a> {
         let mut head = self.head.clone();
         let sealed: Vec<_> = placed
             .into_iter()
-            .map(|(stream, position, draft)| seal(draft, stream, position, at, &mut head))
+            .map(|(stream, position, draft)| chained(draft, stream, position, at, &mut head))
             .collect();
         self.load(sealed.iter().flat_map(|(event, _)| concerned(event)).collect()).await?;
-        for (event, stored) in &sealed {
-            self.database.insert(stored).await.map_err(Stop::Batch)?;
-            self.cache.fold(event);
-        }
         self.head = head;
-        Ok(sealed.into_iter().map(|(event, _)| event).collect())
+        let mut events = Vec::with_capacity(sealed.len());
+        for (event, stored) in sealed {
+            self.cache.fold(&event);
+            self.standing.add(event.stream.clone(), event.id.clone(), stored);
+            events.push(event);
+        }
+        if self.standing.is_full() {
+            self.standing.write(self.database).await.map_err(Stop::Batch)?;
+        }
+        Ok(events)
     }
 
     /// Fills the cache with the rows under `keys`.
     async fn load(&mut self, keys: BTreeSet<RowKey>) -> Result<(), Error> {
         let lacking: Vec<_> = keys.into_iter().filter(|key| self.cache.lacks(key)).collect();
-        for some in lacking.chunks(ROWS_AT_ONCE) {
-            let mut stored = self.database.rows(some).await?;
-            for key in some {
-                let row = stored.remove(&(key.projection.to_owned(), key.key.clone()));
-                self.cache.fill(key.clone(), row);
-            }
+        for (key, row) in self.read_rows(&lacking).await? {
+            self.cache.fill(key, row?);
         }
         Ok(())
     }
 
+    /// The rows under `keys`, each with what came of reading it.
+    async fn read_rows(&mut self, keys: &[RowKey]) -> Result<Vec<(RowKey, ReadRow)>, Error> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stored = self.database.rows(keys).await?.into_iter();
+        let mut stored: HashMap<_, _> =
+            stored.map(|(projection, key, value, rank)| ((projection, key), (value, rank))).collect();
+        let read = |key: &RowKey| {
+            let found = stored.remove(&(key.projection.to_owned(), key.key.clone()));
+            (key.clone(), found.map(|(value, rank)| row_of(&value, rank)).transpose())
+        };
+        Ok(keys.iter().map(read).collect())
+    }
+
+    /// Events first, since a rebuild folds what is written.
+    async fn write_what_waits(&mut self) -> Result<(), Error> {
+        self.standing.write(self.database).await?;
+        self.write_rows().await
+    }
+
+    /// Writes the rows that changed. What was read of rows is read again when it is needed again.
     async fn write_rows(&mut self) -> Result<(), Error> {
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for (key, row) in self.cache.take_changed() {
@@ -196,11 +255,11 @@ impl<'a> Batch<'a> {
                 None => gone.push(key),
             }
         }
-        for some in kept.chunks(ROWS_AT_ONCE) {
-            self.database.put_rows(some).await?;
+        if !kept.is_empty() {
+            self.database.put_rows(&kept).await?;
         }
-        for key in &gone {
-            self.database.remove_row(key).await?;
+        if !gone.is_empty() {
+            self.database.remove_rows(&gone).await?;
         }
         Ok(())
     }
@@ -211,104 +270,34 @@ impl<'a> Batch<'a> {
         holder: &str,
         ttl_ms: i64,
     ) -> Result<Option<Lease>, Stop> {
-        let standing = self.database.lease(name).await?;
-        let taken = lease::take(standing.as_ref(), name, holder, self.lease_moment(), ttl_ms);
+        self.standing.look_up_leases(self.database, vec![name]).await?;
+        let taken = lease::take(self.standing.lease(name), name, holder, self.lease_moment(), ttl_ms);
         if let Some(lease) = &taken {
-            self.database.put_lease(lease).await.map_err(Stop::Batch)?;
+            self.put_lease(lease).await?;
         }
         Ok(taken)
     }
 
     pub(crate) async fn renew(&mut self, lease: &Lease, ttl_ms: i64) -> Result<Lease, Stop> {
-        let standing = self.database.lease(&lease.name).await?;
-        let longer = lease::renew(standing.as_ref(), lease, self.lease_moment(), ttl_ms)?;
-        self.database.put_lease(&longer).await.map_err(Stop::Batch)?;
+        self.standing.look_up_leases(self.database, vec![&lease.name]).await?;
+        let longer = lease::renew(self.standing.lease(&lease.name), lease, self.lease_moment(), ttl_ms)?;
+        self.put_lease(&longer).await?;
         Ok(longer)
     }
 
     pub(crate) async fn release(&mut self, lease: &Lease) -> Result<(), Stop> {
-        let standing = self.database.lease(&lease.name).await?;
-        let free = lease::release(standing.as_ref(), lease, self.lease_moment())?;
-        self.database.put_lease(&free).await.map_err(Stop::Batch)
+        self.standing.look_up_leases(self.database, vec![&lease.name]).await?;
+        let free = lease::release(self.standing.lease(&lease.name), lease, self.lease_moment())?;
+        self.put_lease(&free).await
+    }
+
+    async fn put_lease(&mut self, lease: &Lease) -> Result<(), Stop> {
+        self.database.put_lease(lease).await.map_err(Stop::Batch)?;
+        self.standing.set_lease(lease.clone());
+        Ok(())
     }
 
     pub(crate) async fn set_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Stop> {
         self.database.put_cursor(name, at).await.map_err(Stop::Batch)
-    }
-
-    /// Throws all rows away and folds the whole record again. Says how many events it folded.
-    pub(crate) async fn rebuild(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Stop> {
-        self.write_rows().await.map_err(Stop::Batch)?;
-        self.cache.clear();
-        self.database.savepoint().await.map_err(Stop::Batch)?;
-        match self.fold_all(progress).await {
-            Ok(count) => Ok(count),
-            Err(error @ Error::Unavailable { .. }) => Err(Stop::Batch(error)),
-            Err(error) => {
-                // One event that does not read: the rows stay as they were, and so do the other calls.
-                self.cache.clear();
-                self.database.undo_to_savepoint().await.map_err(Stop::Batch)?;
-                Err(Stop::Call(error))
-            }
-        }
-    }
-
-    async fn fold_all(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Error> {
-        self.database.clear_rows().await?;
-        let mut after = GlobalPosition(0);
-        // Ends at the head, which cannot move while this transaction lasts.
-        loop {
-            let page = self.database.page(after, REBUILD_EVENTS).await?;
-            if page.is_empty() {
-                return Ok(after.0);
-            }
-            let events = page.into_iter().map(Stored::read).collect::<Result<Vec<_>, _>>()?;
-            self.load(events.iter().flat_map(concerned).collect()).await?;
-            for event in &events {
-                self.cache.fold(event);
-                after = event.global_position;
-            }
-            self.write_rows().await?;
-            self.cache.clear();
-            progress.send_replace(after.0);
-        }
-    }
-
-    /// Takes in a whole record, events, times, places and chain as they were stored, and folds its rows. Everything
-    /// or nothing: any error ends the batch. Says how many events there are.
-    pub(crate) async fn restore(
-        &mut self,
-        mut parts: mpsc::Receiver<Part>,
-        progress: &watch::Sender<u64>,
-    ) -> Result<u64, Stop> {
-        if self.head.global_position > 0 {
-            return Err(Stop::Call(Error::NotEmpty { end: GlobalPosition(self.head.global_position) }));
-        }
-        loop {
-            match parts.recv().await {
-                Some(Part::Events(events)) => self.place(events).await.map_err(Stop::Batch)?,
-                Some(Part::End) => break,
-                None => return Err(Stop::Batch(Error::unavailable("what is restored broke off"))),
-            }
-        }
-        self.rebuild(progress).await
-    }
-
-    async fn place(&mut self, events: Vec<Stored>) -> Result<(), Error> {
-        for stored in events {
-            let event = stored.clone().read()?;
-            let (stands, taken) = self.database.stands(&event.stream, &[&event.id]).await?;
-            if taken {
-                return Err(Error::IdTaken { id: event.id });
-            }
-            if event.position.0 != stands + 1 {
-                let why = format!("its position in `{}` does not follow {stands}", event.stream);
-                return Err(Error::corrupt(stored.global_position, why, None));
-            }
-            self.database.insert(&stored).await?;
-            self.head =
-                Head { global_position: stored.global_position, at: stored.at, chain: Some(event.chain) };
-        }
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong, one variant for each thing a caller would do differently.
 
-use event::{EventId, Expected, GlobalPosition, Position, StreamName};
+use event::{EventId, Expected, GlobalPosition, Position, PrincipalId, StreamName};
 use std::sync::Arc;
 
 /// What lies behind an error. Shared, because one failed commit is told to every caller that was part of it.
@@ -48,6 +48,20 @@ pub enum Error {
         id: EventId,
         /// Why.
         source: fold::authority::NoAuthority,
+    },
+    /// It derives from words that are erased, and must not outlive them: end what it was part of.
+    #[error("the event `{id}` derives from what `{subject}` said, which is erased")]
+    Erased {
+        /// The event.
+        id: EventId,
+        /// The person who has no key any more.
+        subject: PrincipalId,
+    },
+    /// It holds words of persons, and this record was opened without their keys: it would keep them open.
+    #[error("the event `{id}` holds words of persons, and the record was opened without their keys")]
+    NoKeys {
+        /// The event.
+        id: EventId,
     },
     /// A number in the body would be changed by canonical form: refuse what brought it.
     #[error(

@@ -1,18 +1,19 @@
 //! What the one writer is asked to do, and how it answers.
 
 use crate::Error;
-use crate::append::{Append, Prepared};
+use crate::append::Prepared;
 use crate::lease::Lease;
 use crate::rows::{RowKey, Rows};
 use crate::stored::Stored;
 use event::{Event, GlobalPosition, Timestamp};
+use std::collections::BTreeSet;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Where an answer goes. A caller that has stopped waiting is no error: its call is done all the same.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
-/// A decision: rows and a moment in, appends out; nothing when it came to no.
-pub(crate) type Decision = Box<dyn FnOnce(&Rows, Timestamp) -> Option<Vec<Append>> + Send>;
+/// A decision: rows and a moment in, a call out that is ready to be placed; nothing when it came to no.
+pub(crate) type Decision = Box<dyn FnOnce(&Rows, Timestamp) -> Result<Option<Vec<Prepared>>, Error> + Send>;
 
 /// A part of a record that is restored. Without [`Part::End`] nothing of it stays.
 pub(crate) enum Part {
@@ -23,14 +24,46 @@ pub(crate) enum Part {
 }
 
 pub(crate) enum Job {
-    Append { call: Vec<Prepared>, reply: Reply<Vec<Event>> },
-    Decide { reads: Vec<RowKey>, decision: Decision, reply: Reply<Vec<Event>> },
-    Take { name: String, holder: String, ttl_ms: i64, reply: Reply<Option<Lease>> },
-    Renew { lease: Lease, ttl_ms: i64, reply: Reply<Lease> },
-    Release { lease: Lease, reply: Reply<()> },
-    SetCursor { name: String, at: GlobalPosition, reply: Reply<()> },
-    Rebuild { progress: watch::Sender<u64>, reply: Reply<u64> },
-    Restore { parts: mpsc::Receiver<Part>, progress: watch::Sender<u64>, reply: Reply<u64> },
+    /// `foreseen`: rows that will be needed, looked up for all waiting calls at once.
+    Append {
+        call: Vec<Prepared>,
+        foreseen: BTreeSet<RowKey>,
+        reply: Reply<Vec<Event>>,
+    },
+    Decide {
+        reads: Vec<RowKey>,
+        decision: Decision,
+        reply: Reply<Vec<Event>>,
+    },
+    Take {
+        name: String,
+        holder: String,
+        ttl_ms: i64,
+        reply: Reply<Option<Lease>>,
+    },
+    Renew {
+        lease: Lease,
+        ttl_ms: i64,
+        reply: Reply<Lease>,
+    },
+    Release {
+        lease: Lease,
+        reply: Reply<()>,
+    },
+    SetCursor {
+        name: String,
+        at: GlobalPosition,
+        reply: Reply<()>,
+    },
+    Rebuild {
+        progress: watch::Sender<u64>,
+        reply: Reply<u64>,
+    },
+    Restore {
+        parts: mpsc::Receiver<Part>,
+        progress: watch::Sender<u64>,
+        reply: Reply<u64>,
+    },
 }
 
 /// An answer that is ready and waits for the commit: nothing for done, or what went wrong instead.

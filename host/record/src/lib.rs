@@ -8,8 +8,10 @@
 //!   lease, wrote nothing.
 //! - Every row is folded from events in the transaction that appended them; folding them again gives the same row.
 //! - A record opened by two processes at once is one record.
+//! - Words of persons are sealed under their keys before the writer sees them; folds, stores and the journal have the
+//!   sealed form alone.
 //!
-//! A call comes in through [`Record`], is checked and encoded where it is made (`append`), waits for the `writer`,
+//! A call comes in through [`Record`], is checked, sealed and encoded where it is made (`append`, `seal`), waits for the `writer`,
 //! is judged by pure code (`admit`) on what a `batch` looked up, is linked to the chain (`stored`) and written
 //! (through `store`, which says what `sqlite`, `postgres` and `memory` each offer).
 //!
@@ -19,6 +21,7 @@
 mod admit;
 mod append;
 mod batch;
+mod canon;
 mod clock;
 mod error;
 mod follow;
@@ -30,6 +33,7 @@ mod open;
 mod postgres;
 mod record;
 mod rows;
+mod seal;
 mod sqlite;
 mod store;
 mod stored;

@@ -11,16 +11,19 @@ use crate::lease::Lease;
 use crate::rows::{self, RowKey, Rows};
 use crate::stored::Stored;
 use crate::verify::{self, Anchor, Verified, VerifyError};
-use crate::{Clock, Error, store, writer};
+use crate::{Clock, Error, seal, store, writer};
 use event::{Digest, Event, EventId, Expected, GlobalPosition, Position, Proposed, StreamName, Timestamp};
 use fold::Row;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
+use vault::Keyring;
 
 /// The one history of an office.
 #[derive(Clone, Debug)]
 pub struct Record {
     inner: Arc<Inner>,
+    /// The keys that words of persons are sealed under and opened with.
+    keyring: Option<Keyring>,
 }
 
 #[derive(Debug)]
@@ -55,7 +58,27 @@ impl Record {
         let news = Arc::new(watch::Sender::new(reader.last().await?));
         let writer = writing.map(|(database, clock)| writer::start(database, clock, Arc::clone(&news)));
         let poll = Poll::start(Arc::clone(&reader), Arc::clone(&news));
-        Ok(Self { inner: Arc::new(Inner { reader, writer, news, _poll: poll }) })
+        let inner = Arc::new(Inner { reader, writer, news, _poll: poll });
+        Ok(Self { inner, keyring: None })
+    }
+
+    /// The same record, with the keys of persons: what it appends is sealed under them, what it gives is opened with
+    /// them. A record without takes nothing that holds words of persons, and gives it sealed.
+    #[must_use]
+    pub fn with_keyring(self, keyring: Keyring) -> Self {
+        Self { keyring: Some(keyring), ..self }
+    }
+
+    /// The same record, sealed: it gives what is kept as it is kept.
+    #[must_use]
+    pub fn without_keyring(self) -> Self {
+        Self { keyring: None, ..self }
+    }
+
+    /// The keys of persons, when it was opened with them.
+    #[must_use]
+    pub fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_ref()
     }
 
     /// Appends `events` to `stream` if it stands where `expected` says. Returns them with time, place and chain
@@ -81,8 +104,10 @@ impl Record {
     /// # Errors
     /// As [`Record::append`]; [`Error::LeaseLost`] when a fence no longer holds.
     pub async fn append_all(&self, appends: Vec<Append>) -> Result<Vec<Event>, Error> {
-        let call = prepare(appends)?;
-        self.ask(|reply| Job::Append { call, reply }).await
+        let call = prepare(appends, self.keyring.as_ref())?;
+        let foreseen = rows::foreseen(&call);
+        let events = self.ask(|reply| Job::Append { call, foreseen, reply }).await?;
+        seal::open(events, self.keyring.as_ref())
     }
 
     /// Decides on rows and appends what follows from them, with nobody in between: `decide` runs inside the
@@ -102,16 +127,18 @@ impl Record {
         R: Send + 'static,
     {
         let (outcome, decided) = oneshot::channel();
+        let keyring = self.keyring.clone();
         let decision = Box::new(move |rows: &Rows, at| {
             let (appends, outcome_is) = match decide(rows, at) {
-                Ok((appends, value)) => (Some(appends), Ok(value)),
+                Ok((appends, value)) => (Some(prepare(appends, keyring.as_ref())), Ok(value)),
                 Err(reason) => (None, Err(reason)),
             };
             // The caller has stopped waiting when nobody receives this; the appends stand all the same.
             let _ = outcome.send(outcome_is);
-            appends
+            appends.transpose()
         });
         let events = self.ask(|reply| Job::Decide { reads, decision, reply }).await?;
+        let events = seal::open(events, self.keyring.as_ref())?;
         match decided.await {
             Ok(Ok(value)) => Ok(Decided::Appended { events, value }),
             Ok(Err(reason)) => Ok(Decided::Rejected(reason)),
@@ -122,14 +149,15 @@ impl Record {
     /// Events of one stream from a position on, at most `limit`, in order.
     ///
     /// # Errors
-    /// [`Error::Unavailable`]; [`Error::Corrupt`] when an event does not read or its kind is not known.
+    /// [`Error::Unavailable`], also when the keys of persons cannot be read; [`Error::Corrupt`] when an event does not
+    /// read, its kind is not known, or the keys stand and a sealed field is not what was sealed in it.
     pub async fn read_stream(
         &self,
         stream: &StreamName,
         from: Position,
         limit: usize,
     ) -> Result<Vec<Event>, Error> {
-        read(self.inner.reader.stream(stream, from, limit).await?)
+        self.read(self.inner.reader.stream(stream, from, limit).await?)
     }
 
     /// Events of the whole record after a place, at most `limit`, in order.
@@ -137,7 +165,7 @@ impl Record {
     /// # Errors
     /// As [`Record::read_stream`].
     pub async fn read_all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Event>, Error> {
-        read(self.inner.reader.all(after, limit).await?)
+        self.read(self.inner.reader.all(after, limit).await?)
     }
 
     /// The events at these places, in the order of the record; a place without one is left out.
@@ -145,7 +173,7 @@ impl Record {
     /// # Errors
     /// As [`Record::read_stream`].
     pub async fn events_at(&self, positions: &[GlobalPosition]) -> Result<Vec<Event>, Error> {
-        read(self.inner.reader.at(positions).await?)
+        self.read(self.inner.reader.at(positions).await?)
     }
 
     /// The event of this id.
@@ -153,7 +181,8 @@ impl Record {
     /// # Errors
     /// As [`Record::read_stream`].
     pub async fn event(&self, id: &EventId) -> Result<Option<Event>, Error> {
-        self.inner.reader.by_id(id).await?.map(Stored::read).transpose()
+        let stored = self.inner.reader.by_id(id).await?;
+        Ok(self.read(stored.into_iter().collect())?.pop())
     }
 
     /// The row under `key` of `projection`.
@@ -290,6 +319,12 @@ impl Record {
         self.inner.reader.as_ref()
     }
 
+    /// The events, opened as far as their keys stand.
+    fn read(&self, stored: Vec<Stored>) -> Result<Vec<Event>, Error> {
+        let events = stored.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
+        seal::open(events, self.keyring.as_ref())
+    }
+
     /// Hands a job to the writer and waits for its answer.
     pub(crate) async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, Error> {
         let Some(writer) = &self.inner.writer else {
@@ -300,8 +335,4 @@ impl Record {
         writer.send(job(reply)).await.map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())?
     }
-}
-
-fn read(stored: Vec<Stored>) -> Result<Vec<Event>, Error> {
-    stored.into_iter().map(Stored::read).collect()
 }

@@ -1,13 +1,15 @@
 //! Rows while a batch is being built: what a decision sees, and the cache through which folds read and write.
 
 use crate::Error;
+use crate::append::Prepared;
 use crate::store::Reads;
-use event::{Digest, Event};
-use fold::Row;
-use fold::authority::Look;
+use event::{Digest, Event, GlobalPosition, Position, Timestamp};
+use fold::authority::{Look, Verdict, may_state};
+use fold::setting::Settings;
+use fold::{Projection, Row};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Rows read at a time for the digest of all.
@@ -66,8 +68,14 @@ impl Rows {
 /// The rows a batch has read or changed. It lives as long as the batch: another process may change rows between two.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    rows: BTreeMap<RowKey, Option<Row>>,
-    changed: BTreeSet<RowKey>,
+    rows: HashMap<RowKey, Held>,
+}
+
+/// A row, nothing where there is none; and whether it differs from what is stored.
+#[derive(Debug, Default)]
+struct Held {
+    row: Option<Row>,
+    is_changed: bool,
 }
 
 impl Cache {
@@ -77,22 +85,27 @@ impl Cache {
 
     /// What is known of a row here.
     pub(crate) fn look(&self, key: &RowKey) -> Look {
-        match self.rows.get(key) {
+        match self.rows.get(key).map(|held| &held.row) {
             None => Look::NotYet,
             Some(None) => Look::Absent,
             Some(Some(row)) => Look::Holds(row.value.clone()),
         }
     }
 
+    /// How many rows are held here.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Takes in a row as it is stored.
     pub(crate) fn fill(&mut self, key: RowKey, row: Option<Row>) {
-        self.rows.insert(key, row);
+        self.rows.insert(key, Held { row, is_changed: false });
     }
 
     /// The rows a decision named; all of them have been filled in before.
     pub(crate) fn pick(&self, named: Vec<RowKey>) -> Rows {
         let rows = named.into_iter().map(|key| {
-            let row = self.rows.get(&key).cloned().flatten();
+            let row = self.rows.get(&key).and_then(|held| held.row.clone());
             (key, row)
         });
         Rows { rows: rows.collect(), unnamed: RefCell::default() }
@@ -103,24 +116,24 @@ impl Cache {
         for projection in fold::all() {
             for key in projection.keys(event) {
                 let address = RowKey::new(projection.name(), key);
-                let before = self.rows.remove(&address).flatten();
-                let after = projection.evolve(&address.key, before, event);
-                self.rows.insert(address.clone(), after);
-                self.changed.insert(address);
+                let before = self.rows.get_mut(&address).and_then(|held| held.row.take());
+                let row = projection.evolve(&address.key, before, event);
+                self.rows.insert(address, Held { row, is_changed: true });
             }
         }
     }
 
-    /// The rows that differ from what is stored, and a clean start.
+    /// The rows that differ from what is stored, in the order of their addresses. Nothing is held any more.
     pub(crate) fn take_changed(&mut self) -> Vec<(RowKey, Option<Row>)> {
-        let changed = std::mem::take(&mut self.changed);
-        let row = |key: RowKey| self.rows.get(&key).cloned().map(|row| (key, row));
-        changed.into_iter().filter_map(row).collect()
+        let changed = self.rows.drain().filter(|(_, held)| held.is_changed);
+        let mut changed: Vec<_> = changed.map(|(key, held)| (key, held.row)).collect();
+        changed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        changed
     }
 
     /// Forgets everything, because the rows are about to be folded anew.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        self.rows.clear();
     }
 }
 
@@ -129,6 +142,33 @@ pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_>
     fold::all().iter().flat_map(move |projection| {
         projection.keys(event).into_iter().map(|key| RowKey::new(projection.name(), key))
     })
+}
+
+/// The addresses of the rows that a call will change, as far as can be told before it has its place, and of those
+/// that its authority is judged by first: what is worth looking up ahead. Whatever is missing here is looked up
+/// when it is needed.
+pub(crate) fn foreseen(call: &[Prepared]) -> BTreeSet<RowKey> {
+    let mut keys = BTreeSet::new();
+    for (stream, draft) in call.iter().flat_map(|append| append.drafts.iter().map(|d| (&append.stream, d))) {
+        let event = Event {
+            global_position: GlobalPosition(0),
+            stream: stream.clone(),
+            position: Position(0),
+            id: draft.id.clone(),
+            at: Timestamp(0),
+            actor: draft.actor.clone(),
+            cause: draft.cause.clone(),
+            label: draft.label.clone(),
+            fact: draft.fact.clone(),
+            digest: draft.digest.clone(),
+            chain: draft.digest.clone(),
+        };
+        keys.extend(concerned(&event));
+        if let Verdict::LookAt(key) = may_state(&draft.actor, &draft.fact, &|_| Look::NotYet) {
+            keys.insert(RowKey::new(Settings.name(), key));
+        }
+    }
+    keys
 }
 
 /// One digest over all rows, in the order of their addresses.

@@ -14,7 +14,7 @@ use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, Position, StreamName};
 use fold::Row;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -98,26 +98,26 @@ pub(crate) trait Writes: Debug + Send {
     /// As [`Reads::all`].
     async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error>;
 
-    /// The rows under `keys` that there are.
-    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error>;
+    /// The rows under `keys` that there are, in any order.
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error>;
 
-    /// Where a stream stands, 0 when it has no event; and whether the record holds any event of these ids.
-    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error>;
+    /// Where these streams stand, and which of these ids name an event.
+    async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error>;
 
-    /// Writes an event and, where its body is kept by digest, the body, unless that is there already.
-    async fn insert(&mut self, event: &Stored) -> Result<(), Error>;
+    /// Writes events, in order, and where a body is kept by digest, the body, unless that is there already.
+    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error>;
 
-    /// Writes rows, over those that stand under the same addresses.
+    /// Writes rows, over those that stand under the same addresses. No address comes twice.
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error>;
 
-    /// Removes one row.
-    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error>;
+    /// Removes rows.
+    async fn remove_rows(&mut self, keys: &[RowKey]) -> Result<(), Error>;
 
     /// Removes all rows.
     async fn clear_rows(&mut self) -> Result<(), Error>;
 
-    /// A lease as it stands.
-    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error>;
+    /// The leases of these names that there are, as they stand, in any order.
+    async fn leases(&mut self, names: &[&str]) -> Result<Vec<Lease>, Error>;
 
     /// Writes a lease over what stands under its name.
     async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error>;
@@ -127,6 +127,15 @@ pub(crate) trait Writes: Debug + Send {
 
     /// Gives back whatever is held.
     async fn end(self: Box<Self>);
+}
+
+/// What a record holds of some streams and ids.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Where those of the streams stand that have an event, by name.
+    pub(crate) streams: HashMap<String, u64>,
+    /// Those of the ids that name an event.
+    pub(crate) ids: HashSet<String>,
 }
 
 /// A position, count or limit as databases keep it.

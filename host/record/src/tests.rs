@@ -2,6 +2,7 @@
 //! knows stands apart, in files or tests named after it.
 
 mod authority;
+mod batch;
 mod beside;
 mod concurrent;
 mod contract;
@@ -13,5 +14,5 @@ mod kit;
 mod open;
 mod postgres;
 mod rebuild;
-mod speed;
+mod shred;
 mod tamper;

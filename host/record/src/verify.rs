@@ -205,6 +205,6 @@ pub(crate) fn continues(end: &Head, event: &Stored) -> Result<(), Fault> {
     if event.at < end.at {
         return Err(Fault::Time);
     }
-    event.clone().read().map_err(unreadable)?;
+    event.event().map_err(unreadable)?;
     Ok(())
 }

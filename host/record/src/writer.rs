@@ -4,7 +4,7 @@
 //! caller waits for nobody. Nobody is answered before the commit, since what a call was judged against may be
 //! another call of the same batch.
 
-use crate::batch::{Batch, Stop};
+use crate::batch::{Batch, Needs, Stop};
 use crate::job::{Acknowledgement, Job, Reply, after_commit};
 use crate::store::{self, Writes};
 use crate::{Clock, Error};
@@ -17,6 +17,8 @@ use tokio::sync::{mpsc, watch};
 const BATCH_JOBS_MAX: usize = 256;
 /// The most calls that wait; the next caller waits before its call is taken in.
 const QUEUE_JOBS_MAX: usize = 1_024;
+/// How often more calls are taken into a batch before it begins: each time lets every task that is ready run once.
+const GATHER_ROUNDS_MAX: usize = 8;
 
 /// Starts the writer. It runs until every sender is gone and all they sent is answered.
 pub(crate) fn start(
@@ -37,6 +39,7 @@ async fn run(
 ) {
     let mut waiting = Vec::with_capacity(BATCH_JOBS_MAX);
     while jobs.recv_many(&mut waiting, BATCH_JOBS_MAX).await > 0 {
+        gather(&mut jobs, &mut waiting).await;
         let mut waiting: VecDeque<Job> = waiting.drain(..).collect();
         let mut ready = Vec::with_capacity(waiting.len());
         let outcome = commit(database.as_mut(), clock.as_ref(), &mut waiting, &mut ready).await;
@@ -65,6 +68,24 @@ async fn run(
     database.end().await;
 }
 
+/// Takes in the calls of those who are about to ask. Callers that were answered together ask again together: without
+/// this the first of them would have a commit to itself, while all the others wait for the next one. Whoever is alone
+/// waits for nobody.
+async fn gather(jobs: &mut mpsc::Receiver<Job>, waiting: &mut Vec<Job>) {
+    for _ in 0..GATHER_ROUNDS_MAX {
+        let before = waiting.len();
+        tokio::task::yield_now().await;
+        while waiting.len() < BATCH_JOBS_MAX
+            && let Ok(job) = jobs.try_recv()
+        {
+            waiting.push(job);
+        }
+        if waiting.len() == before {
+            return;
+        }
+    }
+}
+
 /// Tells followers where the record ends now. Never backwards: the poll for other processes tells it too.
 pub(crate) fn announce(news: &watch::Sender<GlobalPosition>, head: GlobalPosition) {
     news.send_if_modified(|known| {
@@ -82,6 +103,7 @@ async fn commit(
     ready: &mut Vec<Acknowledgement>,
 ) -> Result<GlobalPosition, Error> {
     let mut batch = Batch::begin(database, clock).await?;
+    batch.look_ahead(Needs::of(waiting.iter())).await?;
     while let Some(job) = waiting.pop_front() {
         do_one(&mut batch, job, ready).await?;
     }
@@ -90,7 +112,7 @@ async fn commit(
 
 async fn do_one(batch: &mut Batch<'_>, job: Job, ready: &mut Vec<Acknowledgement>) -> Result<(), Error> {
     match job {
-        Job::Append { call, reply } => {
+        Job::Append { call, reply, .. } => {
             let answer = batch.append(call).await;
             answered(reply, answer, ready)
         }

@@ -1,4 +1,4 @@
-//! Credentials by reference.
+//! Credentials by reference, and the keys that persons' words are sealed under ([`Keyring`]).
 //!
 //! The rest of the host speaks of a credential by its reference, such as `slack-bot`; the value is read
 //! here, at first use, from where the operator keeps it. A [`Secret`] shows its value to `egress` alone,
@@ -8,12 +8,14 @@
 //! No value is ever part of an error, a log line or a `Debug` output, and memory that held one is wiped when
 //! it is dropped. Deliberately absent: writing and rotating credentials, and a sealed store.
 
+mod keyring;
 mod scan;
 mod secret;
 mod signing;
 mod source;
 mod vault;
 
+pub use keyring::{About, KeyId, Keyring, KeyringError, Keys, Missing, Opened, key_ids};
 pub use secret::Secret;
 pub use signing::{SIGNATURE_AGE_MS_MAX, SIGNING_SECRETS_MAX, SignatureError, SigningKeys};
 pub use source::{SECRET_BYTES_MAX, Source, VaultError};

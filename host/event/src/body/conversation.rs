@@ -1,6 +1,6 @@
 //! What arrives from people, as facts.
 
-use crate::{EventId, PrincipalId, SeatId, Topic};
+use crate::{EventId, Personal, PrincipalId, SeatId, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ pub struct DeliveryReceived {
     pub external_id: String,
     /// How often the sender tried before; Slack's `x-slack-retry-num`.
     pub retry: u32,
-    /// The whole payload.
-    pub payload: Value,
+    /// The whole payload. Of everyone who said something in it.
+    pub payload: Personal<Value>,
 }
 
 /// What an arrival asks of the office.
@@ -121,8 +121,8 @@ pub struct MessageReceived {
     pub place: Place,
     /// Who.
     pub author: Author,
-    /// What, in the source's own notation.
-    pub text: String,
+    /// What, in the source's own notation. Of its author.
+    pub text: Personal<String>,
     /// Whether the text or the delivery names the office itself.
     pub mentions_office: bool,
     /// Subtype of the source; empty for a plain message.

@@ -1,6 +1,6 @@
 //! Changes outside and reads of the outside, as facts.
 
-use crate::{Digest, EffectId, Origin, ReceiptId, Timestamp};
+use crate::{Digest, EffectId, Origin, Personal, ReceiptId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub struct EffectIntended {
     /// The tool.
     pub tool: String,
     /// The exact arguments.
-    pub input: Value,
+    pub input: Personal<Value>,
     /// Digest of the canonical arguments.
     pub content: Digest,
 }
@@ -34,8 +34,8 @@ pub struct EffectSent {
 pub struct EffectFailed {
     /// The effect.
     pub effect: EffectId,
-    /// Why.
-    pub reason: String,
+    /// Why. The other side may quote what it was sent.
+    pub reason: Personal<String>,
 }
 
 /// Whether the change happened is not known. It is never tried again blind.
@@ -44,7 +44,7 @@ pub struct EffectLeftUnknown {
     /// The effect.
     pub effect: EffectId,
     /// Why.
-    pub reason: String,
+    pub reason: Personal<String>,
 }
 
 /// What one read left behind.
@@ -57,7 +57,7 @@ pub struct ReceiptRecorded {
     /// HTTP method.
     pub method: String,
     /// The address, without credentials.
-    pub address: String,
+    pub address: Personal<String>,
     /// HTTP status.
     pub status: u16,
     /// SHA-256 of the body as it arrived.

@@ -1,6 +1,6 @@
 //! What the gate said no to, as facts.
 
-use crate::{Digest, Origin, Timestamp};
+use crate::{Digest, EventId, Origin, Personal, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Which check said no.
@@ -15,6 +15,8 @@ pub enum DeniedBy {
     Policy,
     /// A guard module.
     Guard,
+    /// A person said no, or nobody said yes in time.
+    Approval,
     /// Flow: a reader of the destination may not read a source.
     Flow,
 }
@@ -27,7 +29,7 @@ pub struct CallAdmitted {
     /// The tool or model.
     pub tool: String,
     /// What it touches.
-    pub resource: String,
+    pub resource: Personal<String>,
     /// Digest of the canonical arguments.
     pub content: Digest,
     /// Digest of the component that may run.
@@ -36,6 +38,9 @@ pub struct CallAdmitted {
     pub policies: Vec<String>,
     /// Digest of the policy set that was asked.
     pub policy_set: Digest,
+    /// The yes given ahead without which it would have waited for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<EventId>,
 }
 
 /// No to this call. It goes back to the model, which may try another way.
@@ -46,7 +51,7 @@ pub struct CallDenied {
     /// The tool asked for.
     pub tool: String,
     /// What it would have touched.
-    pub resource: String,
+    pub resource: Personal<String>,
     /// Digest of the canonical arguments.
     pub content: Digest,
     /// Which check said no.
@@ -56,7 +61,7 @@ pub struct CallDenied {
     /// Digest of the policy set that was asked.
     pub policy_set: Digest,
     /// The reason, for a model and a person: what was missing and what would be allowed.
-    pub reason: String,
+    pub reason: Personal<String>,
 }
 
 /// A standing no to a subject, by budget or price. It ends the turn without further inference.

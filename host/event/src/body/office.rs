@@ -1,36 +1,12 @@
-//! Seats, policies, prices, budgets and plugins, as facts.
+//! Policies, prices, budgets and plugins, as facts.
 
-use crate::{Digest, NanoUsd, PrincipalId, SeatId};
+use crate::{AppliesTo, Digest, NanoUsd};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A seat exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeatCreated {
-    /// The seat.
-    pub seat: SeatId,
-    /// The role that policies speak of, such as `assistant`.
-    pub role: String,
-    /// The department, when it has one.
-    pub department: Option<String>,
-    /// The seat it reports to, when it reports to one.
-    pub line: Option<SeatId>,
-    /// What it may call: tool names, or a family as `web.*`. Policy still decides each call.
-    pub grants: Vec<String>,
-}
-
-/// A principal holds a seat from now on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeatHeld {
-    /// The seat.
-    pub seat: SeatId,
-    /// Its holder.
-    pub principal: PrincipalId,
-}
-
 /// One policy file as it was applied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyText {
     /// File name, such as `seat.cedar`.
     pub name: String,
@@ -39,16 +15,49 @@ pub struct PolicyText {
 }
 
 /// A set of policies is in force. Every node evaluates the newest set of the record, never a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyApplied {
     /// Digest of the whole set; every decision names it.
     pub digest: Digest,
+    /// The files, in order of name: policies (`*.cedar`) and the cases they must decide (`cases/…/*.json`).
+    pub files: Vec<PolicyText>,
+    /// The set it was made from: applied only while that one is in force. Nothing for a first set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Digest>,
+    /// Why it was changed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Whether it was applied as a correction, which may only narrow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub corrective: bool,
+}
+
+/// Somebody proposes another set of policies. Nothing is in force until a seat with the right applies it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyProposed {
+    /// Digest of the proposed set: the proposal's name.
+    pub digest: Digest,
+    /// The set in force when it was made.
+    pub base: Digest,
     /// The files, in order of name.
     pub files: Vec<PolicyText>,
+    /// Why.
+    pub reason: String,
+    /// Whether it claims only to narrow; held against what it does.
+    pub corrective: bool,
+}
+
+/// A permit counts no more, in any set, now or applied later: what was revoked stays revoked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRevoked {
+    /// The id of the policy, which permits. A forbid cannot be revoked: that would widen.
+    pub policy: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a key costs. An amount that is absent means that this kind of use is not sold, not that it is free.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// For a million input tokens.
     pub input_per_mtok: Option<NanoUsd>,
@@ -58,6 +67,25 @@ pub struct Price {
     pub output_per_mtok: Option<NanoUsd>,
     /// For one call.
     pub per_call: Option<NanoUsd>,
+    /// For each second, begun ones counted whole, that the call lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_second: Option<NanoUsd>,
+    /// What the tokens of a call cost instead when its input is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_context: Option<LongContext>,
+}
+
+/// Prices of all tokens of a call whose input is longer than a threshold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongContext {
+    /// They hold for the whole call when its input, cached tokens included, has more tokens than this.
+    pub above_input_tokens: u64,
+    /// For a million input tokens.
+    pub input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens read from the provider's cache.
+    pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million output tokens.
+    pub output_per_mtok: Option<NanoUsd>,
 }
 
 /// A price list is in force. What is not on it is refused.
@@ -73,21 +101,32 @@ pub struct PricesListed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Period {
-    /// At midnight UTC.
+    /// At midnight in the budget's time zone.
     Day,
-    /// At midnight UTC of the first of the month.
+    /// At midnight of the first of the month there.
     Month,
+    /// Never.
+    Lifetime,
 }
 
 /// A budget has a limit. Zero means zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetSet {
-    /// Its name, such as `organisation-day`.
+    /// Its name, such as `organisation-day`: what it applies to and its period, see [`AppliesTo::budget`].
     pub budget: String,
     /// When it starts anew.
     pub period: Period,
     /// The most that may be settled, held and unknown together in one period.
     pub limit: NanoUsd,
+    /// The paid calls that are held on it.
+    #[serde(default, skip_serializing_if = "AppliesTo::is_organisation")]
+    pub applies_to: AppliesTo,
+    /// The time zone its days and months are those of, such as `Europe/Oslo`; UTC when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    /// Why it was set; empty for a budget of the configuration.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// A plugin is known by digest.
@@ -103,6 +142,24 @@ pub struct PluginInstalled {
     pub world: String,
     /// The tools or models it offers.
     pub tools: Vec<String>,
+    /// The same tools as policies see them, so that a decision of the past can be told from the record alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<ToolOffered>,
+}
+
+/// One tool as policies see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOffered {
+    /// Its name, such as `web.fetch`.
+    pub name: String,
+    /// What it may do outside, as policies name it, such as `read`.
+    pub effect: String,
+    /// What a call touches: `origin`, `destination` or `plugin`.
+    pub touches: String,
+    /// The JSON pointers into its arguments that say which; none for `plugin`.
+    pub at: Vec<String>,
+    /// JSON Schema of its arguments; null where the record cannot keep it exactly.
+    pub input_schema: Value,
 }
 
 /// One way out: method, origin, path and credential.
@@ -129,6 +186,18 @@ pub struct PluginGranted {
     pub routes: Vec<Route>,
     /// Its settings as the guest reads them: never a secret.
     pub settings: BTreeMap<String, Value>,
+    /// Why it was granted anew after it was revoked; empty for a grant of the configuration.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// What a plugin was granted is taken back: from now on it reaches nothing. A later grant may give anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginRevoked {
+    /// The plugin.
+    pub plugin: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// Who the office is on a connected service, as that service says.

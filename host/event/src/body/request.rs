@@ -1,6 +1,6 @@
 //! Requests and moments, as facts. Every wait names a holder and a moment: there is no other way to write one.
 
-use crate::{EventId, RequestId, SeatId, Timestamp, Topic};
+use crate::{EventId, Personal, RequestId, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
 /// A seat asks another for something.
@@ -15,7 +15,7 @@ pub struct RequestAsked {
     /// What it is about.
     pub topic: Topic,
     /// What is wanted, for whoever answers.
-    pub wanted: String,
+    pub wanted: Personal<String>,
     /// When it lapses if nobody has answered.
     pub due_at: Timestamp,
 }
@@ -32,7 +32,7 @@ pub struct RequestAnswered {
     /// The seat that asked, and hears of it.
     pub asker: SeatId,
     /// The answer.
-    pub answer: String,
+    pub answer: Personal<String>,
 }
 
 /// The moment of a request passed without an answer. It leaves the holder's count and goes to whoever must act.

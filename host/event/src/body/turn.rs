@@ -1,6 +1,6 @@
 //! Turns and their steps, as facts.
 
-use crate::{Audience, EventId, Label, ReceiptId, SeatId, Topic, TurnId};
+use crate::{Audience, EventId, Label, Personal, ReceiptId, SeatId, Topic, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ pub enum TurnEnding {
     Failed,
 }
 
-/// A turn ended.
+/// A turn ended. Its words, as those of its steps, are of everyone whose words it was shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnEnded {
     /// The turn.
@@ -62,7 +62,7 @@ pub struct TurnEnded {
     /// How.
     pub ending: TurnEnding,
     /// What it comes to, for people.
-    pub summary: String,
+    pub summary: Personal<String>,
     /// The receipts its answer names as sources.
     pub sources: Vec<ReceiptId>,
 }
@@ -93,7 +93,7 @@ pub struct StepStarted {
     /// The tool or model called.
     pub tool: String,
     /// The arguments; for a model, what is not already in the record.
-    pub input: Value,
+    pub input: Personal<Value>,
     /// The model's own name for the call it made, so that the result can be matched to it.
     pub call_id: Option<String>,
 }
@@ -124,7 +124,7 @@ pub struct StepEnded {
     /// How it came out.
     pub outcome: StepOutcome,
     /// The result, or the reason as data.
-    pub output: Value,
+    pub output: Personal<Value>,
     /// The label of the output alone.
     pub output_label: Label,
     /// Receipts this step left.

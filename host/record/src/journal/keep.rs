@@ -47,6 +47,8 @@ pub struct Status {
     pub committed: GlobalPosition,
     /// The last event at the remote, as far as this run has seen; 0 before its first push.
     pub pushed: GlobalPosition,
+    /// Whether there is a remote to push to.
+    pub pushes: bool,
     /// Why lines or commits are behind; nothing when they are not.
     pub problem: Option<String>,
     /// Why pushes are behind; nothing when they are not.
@@ -79,7 +81,10 @@ pub async fn keep(
 ) {
     let folder = journal.folder().to_owned();
     let repository = remote.map(|remote| Repository::new(&folder, remote, pace.git_ms_max));
-    status.send_modify(|status| status.written = journal.end());
+    status.send_modify(|status| {
+        status.written = journal.end();
+        status.pushes = repository.is_some();
+    });
     let (written, last) = watch::channel(false);
     let pushing = async {
         if let Some(repository) = &repository {

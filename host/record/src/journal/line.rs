@@ -4,7 +4,8 @@
 //! shape, or one that is sealed, stands here exactly as it was written, or its digest would name something else.
 
 use crate::INLINE_BYTES_MAX;
-use crate::append::{BODY_BYTES_MAX, text};
+use crate::append::BODY_BYTES_MAX;
+use crate::canon::text;
 use crate::stored::Stored;
 use event::{Digest, Timestamp};
 use serde::Deserialize;

@@ -4,7 +4,7 @@ mod compare;
 mod crash;
 mod git;
 mod kit;
-mod large;
 mod line;
 mod restore;
+mod shred;
 mod write;

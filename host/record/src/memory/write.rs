@@ -2,10 +2,10 @@
 
 use super::{Address, Shared, State};
 use crate::Error;
-use crate::append::text;
+use crate::canon::text;
 use crate::lease::Lease;
-use crate::rows::{RowKey, row_of};
-use crate::store::Writes;
+use crate::rows::RowKey;
+use crate::store::{Found, StoredRow, Writes};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName};
@@ -137,27 +137,34 @@ impl Writes for Writer {
         Ok(all.take(limit).map(|event| Stored::clone(event)).collect())
     }
 
-    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<Address, Row>, Error> {
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
         let state = self.shared.state();
-        let found = keys.iter().map(address).filter_map(|address| {
-            let (value, rank) = self.changes.row(&state, &address)?;
-            Some(row_of(&value, rank).map(|row| (address, row)))
+        let found = keys.iter().map(address).filter_map(|(of, key)| {
+            let (value, rank) = self.changes.row(&state, &(of.clone(), key.clone()))?;
+            Some((of, key, value, rank))
         });
-        found.collect()
+        Ok(found.collect())
     }
 
-    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error> {
+    async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error> {
         let state = self.shared.state();
-        let stands = self.changes.stands.get(stream.as_str()).copied();
-        let before = || state.streams.get(stream.as_str()).map_or(0, Vec::len);
-        let stored = |id: &&EventId| {
-            state.by_id.contains_key(id.as_str()) || self.changes.named(id.as_str()).is_some()
+        let stands = |stream: &&StreamName| {
+            let name = stream.as_str();
+            let before = || state.streams.get(name).and_then(|places| u64::try_from(places.len()).ok());
+            let stands = self.changes.stands.get(name).copied().or_else(before)?;
+            Some((name.to_owned(), stands))
         };
-        Ok((stands.unwrap_or_else(|| u64::try_from(before()).unwrap_or(u64::MAX)), ids.iter().any(stored)))
+        let names_one = |id: &&&EventId| {
+            state.by_id.contains_key(id.as_str()) || self.changes.by_id.contains_key(id.as_str())
+        };
+        Ok(Found {
+            streams: streams.iter().filter_map(stands).collect(),
+            ids: ids.iter().filter(names_one).map(|id| id.as_str().to_owned()).collect(),
+        })
     }
 
-    async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
-        self.changes.add(event);
+    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
+        events.iter().for_each(|event| self.changes.add(event));
         Ok(())
     }
 
@@ -168,8 +175,8 @@ impl Writes for Writer {
         Ok(())
     }
 
-    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
-        self.changes.rows.insert(address(key), None);
+    async fn remove_rows(&mut self, keys: &[RowKey]) -> Result<(), Error> {
+        self.changes.rows.extend(keys.iter().map(|key| (address(key), None)));
         Ok(())
     }
 
@@ -179,9 +186,10 @@ impl Writes for Writer {
         Ok(())
     }
 
-    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
-        let changed = self.changes.leases.get(name).cloned();
-        Ok(changed.or_else(|| self.shared.state().leases.get(name).cloned()))
+    async fn leases(&mut self, names: &[&str]) -> Result<Vec<Lease>, Error> {
+        let state = self.shared.state();
+        let lease = |name: &&str| self.changes.leases.get(*name).or_else(|| state.leases.get(*name)).cloned();
+        Ok(names.iter().filter_map(lease).collect())
     }
 
     async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {

@@ -194,33 +194,34 @@ pub(super) fn head(row: &PgRow) -> Result<Head, Error> {
     Ok(Head { global_position, at, chain: Some(chain) })
 }
 
+/// By number, in the order of `events!`: a name would be looked for in every row anew.
 fn stored(row: PgRow) -> Result<Stored, sqlx::Error> {
     // As bytes, so that a column whose bytes were damaged is read and found wrong, instead of failing a whole page
     // without a name.
-    let optional = |column: &str| -> Result<Option<String>, sqlx::Error> {
+    let optional = |column: usize| -> Result<Option<String>, sqlx::Error> {
         let value = row.try_get_raw(column)?;
         let bytes = value.as_bytes();
         Ok(bytes.ok().map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
     };
-    let text = |column: &str| Ok::<_, sqlx::Error>(optional(column)?.unwrap_or_default());
-    let body = match optional("body")? {
-        None => optional("bytes")?,
+    let text = |column: usize| Ok::<_, sqlx::Error>(optional(column)?.unwrap_or_default());
+    let body = match optional(10)? {
+        None => optional(11)?,
         beside => beside,
     };
     Ok(Stored {
-        global_position: unsigned(row.try_get("global_position")?),
-        stream: named(text("stream")?),
-        position: unsigned(row.try_get("position")?),
-        id: text("id")?,
-        kind: text("kind")?,
-        schema: row.try_get("schema")?,
-        at: Timestamp(row.try_get("at")?),
-        actor: text("actor")?,
-        cause: optional("cause")?,
-        label: text("label")?,
+        global_position: unsigned(row.try_get(0)?),
+        stream: named(text(1)?),
+        position: unsigned(row.try_get(2)?),
+        id: text(3)?,
+        kind: text(4)?,
+        schema: row.try_get(5)?,
+        at: Timestamp(row.try_get(6)?),
+        actor: text(7)?,
+        cause: optional(8)?,
+        label: text(9)?,
         body,
-        blob: optional("blob")?,
-        digest: text("digest")?,
-        chain: text("chain")?,
+        blob: optional(12)?,
+        digest: text(13)?,
+        chain: text(14)?,
     })
 }

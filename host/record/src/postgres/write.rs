@@ -5,16 +5,18 @@ use super::names::{kept, named};
 use super::open::{LOCK_CLASS, Server};
 use super::{failed, lost, read, within};
 use crate::Error;
-use crate::append::text;
+use crate::canon::text;
 use crate::lease::Lease;
-use crate::rows::{RowKey, row_of};
-use crate::store::{Writes, signed, unsigned};
+use crate::rows::RowKey;
+use crate::store::{Found, StoredRow, Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use std::collections::HashMap;
+
+/// Events or rows of one statement: with bodies of up to 64 KiB, at most 16 MiB in a message.
+const ITEMS_AT_ONCE: usize = 256;
 
 /// The connection that writes, and how to get another.
 #[derive(Debug)]
@@ -81,6 +83,39 @@ impl Writer {
         let answer = within(query.execute(self.live()?)).await;
         self.met(answer).map(drop)
     }
+
+    /// A statement is the same however many events it writes: each column is one list.
+    async fn insert_some(&mut self, events: &[Stored]) -> Result<(), Error> {
+        fn column<'a, T>(events: &'a [Stored], of: impl Fn(&'a Stored) -> T) -> Vec<T> {
+            events.iter().map(of).collect()
+        }
+        fn body(event: &Stored) -> Option<&str> {
+            if event.blob.is_none() { event.body.as_deref() } else { None }
+        }
+        // In order, since the database lets an event stand only directly after the last.
+        let query = sqlx::query(
+            "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
+             blob, digest, chain) select * from unnest($1::int8[], $2::text[], $3::int8[], $4::text[], $5::text[], \
+             $6::int8[], $7::int8[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], \
+             $14::text[]) order by 1",
+        )
+        .bind(column(events, |event| signed(event.global_position)))
+        .bind(column(events, |event| kept(&event.stream)))
+        .bind(column(events, |event| signed(event.position)))
+        .bind(column(events, |event| event.id.as_str()))
+        .bind(column(events, |event| event.kind.as_str()))
+        .bind(column(events, |event| event.schema))
+        .bind(column(events, |event| event.at.0))
+        .bind(column(events, |event| event.actor.as_str()))
+        .bind(column(events, |event| event.cause.as_deref()))
+        .bind(column(events, |event| event.label.as_str()))
+        .bind(column(events, body))
+        .bind(column(events, |event| event.blob.as_deref()))
+        .bind(column(events, |event| event.digest.as_str()))
+        .bind(column(events, |event| event.chain.as_str()));
+        let answer = within(query.execute(self.live()?)).await;
+        self.met(answer).map(drop)
+    }
 }
 
 #[async_trait]
@@ -135,96 +170,102 @@ impl Writes for Writer {
         self.met(answer)
     }
 
-    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error> {
-        let query = sqlx::query_as(
-            "select projection, key, value, rank from row \
-             where (projection, key) in (select * from unnest($1::text[], $2::text[]))",
-        )
-        .bind(keys.iter().map(|key| key.projection).collect::<Vec<_>>())
-        .bind(keys.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
-        let answer = within(query.fetch_all(self.live()?)).await;
-        let found: Vec<(String, String, String, Option<i64>)> = self.met(answer)?;
-        let read = |(projection, key, value, rank): (_, _, String, _)| {
-            Ok(((projection, named(key)), row_of(&value, rank)?))
-        };
-        found.into_iter().map(read).collect()
-    }
-
-    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error> {
-        let query = sqlx::query_as(
-            "select (select coalesce(max(e.position), 0) from event e where e.stream = $1), \
-             exists (select 1 from event where id = any($2))",
-        )
-        .bind(kept(stream.as_str()))
-        .bind(ids.iter().map(|id| id.as_str()).collect::<Vec<_>>());
-        let answer = within(query.fetch_one(self.live()?)).await;
-        let (last, stored): (i64, bool) = self.met(answer)?;
-        Ok((unsigned(last), stored))
-    }
-
-    async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
-        if let Some(digest) = &event.blob {
-            self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+        let mut found = Vec::new();
+        for some in keys.chunks(ITEMS_AT_ONCE) {
+            // Joined to the list and not looked for in it: the list is short and the table long.
+            let query = sqlx::query_as(
+                "select r.projection, r.key, r.value, r.rank from unnest($1::text[], $2::text[]) k (projection, key) \
+                 join row r on r.projection = k.projection and r.key = k.key",
+            )
+            .bind(some.iter().map(|key| key.projection).collect::<Vec<_>>())
+            .bind(some.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
+            let answer = within(query.fetch_all(self.live()?)).await;
+            let rows: Vec<StoredRow> = self.met(answer)?;
+            found.extend(rows.into_iter().map(|(of, key, value, rank)| (of, named(key), value, rank)));
         }
-        let body = if event.blob.is_none() { event.body.as_deref() } else { None };
-        let query = sqlx::query(
-            "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
-             blob, digest, chain) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        Ok(found)
+    }
+
+    async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error> {
+        let query = sqlx::query_as(
+            "select s.name, (select coalesce(max(e.position), 0) from event e where e.stream = s.name) \
+             from unnest($1::text[]) s (name) \
+             union all select e.id, null from unnest($2::text[]) i (id) join event e on e.id = i.id",
         )
-        .bind(signed(event.global_position))
-        .bind(kept(&event.stream))
-        .bind(signed(event.position))
-        .bind(&event.id)
-        .bind(&event.kind)
-        .bind(event.schema)
-        .bind(event.at.0)
-        .bind(&event.actor)
-        .bind(&event.cause)
-        .bind(&event.label)
-        .bind(body)
-        .bind(&event.blob)
-        .bind(&event.digest)
-        .bind(&event.chain);
-        let answer = within(query.execute(self.live()?)).await;
-        self.met(answer).map(drop)
+        .bind(streams.iter().map(|stream| kept(stream.as_str())).collect::<Vec<_>>())
+        .bind(ids.iter().map(|id| id.as_str()).collect::<Vec<_>>());
+        let answer = within(query.fetch_all(self.live()?)).await;
+        let mut found = Found::default();
+        for (name, stands) in self.met::<Vec<(String, Option<i64>)>>(answer)? {
+            match stands.map(unsigned) {
+                None => drop(found.ids.insert(name)),
+                Some(0) => {}
+                Some(stands) => drop(found.streams.insert(named(name), stands)),
+            }
+        }
+        Ok(found)
+    }
+
+    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
+        for event in events {
+            if let Some(digest) = &event.blob {
+                self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
+            }
+        }
+        for some in events.chunks(ITEMS_AT_ONCE) {
+            self.insert_some(some).await?;
+        }
+        Ok(())
     }
 
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
-        let query = sqlx::query(
-            "insert into row (projection, key, value, rank) \
-             select * from unnest($1::text[], $2::text[], $3::text[], $4::int8[]) \
-             on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
-        )
-        .bind(rows.iter().map(|(key, _)| key.projection).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(key, _)| kept(&key.key)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, row)| text(&row.value)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|(_, row)| row.rank).collect::<Vec<_>>());
-        let answer = within(query.execute(self.live()?)).await;
-        self.met(answer).map(drop)
+        for some in rows.chunks(ITEMS_AT_ONCE) {
+            let query = sqlx::query(
+                "insert into row (projection, key, value, rank) \
+                 select * from unnest($1::text[], $2::text[], $3::text[], $4::int8[]) \
+                 on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
+            )
+            .bind(some.iter().map(|(key, _)| key.projection).collect::<Vec<_>>())
+            .bind(some.iter().map(|(key, _)| kept(&key.key)).collect::<Vec<_>>())
+            .bind(some.iter().map(|(_, row)| text(&row.value)).collect::<Vec<_>>())
+            .bind(some.iter().map(|(_, row)| row.rank).collect::<Vec<_>>());
+            let answer = within(query.execute(self.live()?)).await;
+            self.met(answer)?;
+        }
+        Ok(())
     }
 
-    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
-        let query = sqlx::query("delete from row where projection = $1 and key = $2")
-            .bind(key.projection)
-            .bind(kept(&key.key));
-        let answer = within(query.execute(self.live()?)).await;
-        self.met(answer).map(drop)
+    async fn remove_rows(&mut self, keys: &[RowKey]) -> Result<(), Error> {
+        for some in keys.chunks(ITEMS_AT_ONCE) {
+            let query = sqlx::query(
+                "delete from row r using unnest($1::text[], $2::text[]) k (projection, key) \
+                 where r.projection = k.projection and r.key = k.key",
+            )
+            .bind(some.iter().map(|key| key.projection).collect::<Vec<_>>())
+            .bind(some.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
+            let answer = within(query.execute(self.live()?)).await;
+            self.met(answer)?;
+        }
+        Ok(())
     }
 
     async fn clear_rows(&mut self) -> Result<(), Error> {
         self.run("delete from row").await
     }
 
-    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
-        let query = sqlx::query_as("select holder, token, until from lease where name = $1").bind(kept(name));
-        let answer = within(query.fetch_optional(self.live()?)).await;
-        let found: Option<(String, i64, i64)> = self.met(answer)?;
-        Ok(found.map(|(holder, token, until)| Lease {
-            name: name.to_owned(),
+    async fn leases(&mut self, names: &[&str]) -> Result<Vec<Lease>, Error> {
+        let query = sqlx::query_as("select name, holder, token, until from lease where name = any($1)")
+            .bind(names.iter().map(|name| kept(name)).collect::<Vec<_>>());
+        let answer = within(query.fetch_all(self.live()?)).await;
+        let found: Vec<(String, String, i64, i64)> = self.met(answer)?;
+        let lease = |(name, holder, token, until)| Lease {
+            name: named(name),
             holder: named(holder),
             token: unsigned(token),
             until: Timestamp(until),
-        }))
+        };
+        Ok(found.into_iter().map(lease).collect())
     }
 
     async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {

@@ -189,31 +189,36 @@ pub(super) async fn head(connection: &mut SqliteConnection, by: &'static str) ->
     Ok(Head { global_position, at: Timestamp(at), chain: Some(chain) })
 }
 
+/// By number, in the order of `events!`: a name would be looked for in every row anew.
 fn stored(row: SqliteRow) -> Result<Stored, sqlx::Error> {
-    let text = |column: &str| -> Result<String, sqlx::Error> { Ok(lossy(row.try_get(column)?)) };
-    let optional = |column: &str| -> Result<Option<String>, sqlx::Error> {
+    let text = |column: usize| -> Result<String, sqlx::Error> { Ok(lossy(row.try_get(column)?)) };
+    let optional = |column: usize| -> Result<Option<String>, sqlx::Error> {
         Ok(row.try_get::<Option<&[u8]>, _>(column)?.map(lossy))
     };
     Ok(Stored {
-        global_position: unsigned(row.try_get("global_position")?),
-        stream: text("stream")?,
-        position: unsigned(row.try_get("position")?),
-        id: text("id")?,
-        kind: text("kind")?,
-        schema: row.try_get("schema")?,
-        at: Timestamp(row.try_get("at")?),
-        actor: text("actor")?,
-        cause: optional("cause")?,
-        label: text("label")?,
-        body: optional("body")?,
-        blob: optional("blob")?,
-        digest: text("digest")?,
-        chain: text("chain")?,
+        global_position: unsigned(row.try_get(0)?),
+        stream: text(1)?,
+        position: unsigned(row.try_get(2)?),
+        id: text(3)?,
+        kind: text(4)?,
+        schema: row.try_get(5)?,
+        at: Timestamp(row.try_get(6)?),
+        actor: text(7)?,
+        cause: optional(8)?,
+        label: text(9)?,
+        body: optional(10)?,
+        blob: optional(11)?,
+        digest: text(12)?,
+        chain: text(13)?,
     })
 }
 
+/// Nearly all text is what it should be, which is quickly seen.
 fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+    }
 }
 
 /// A list as one argument, so that a statement is the same however many are asked for.

@@ -3,16 +3,18 @@
 use super::failed;
 use super::read;
 use crate::Error;
-use crate::append::text;
+use crate::canon::text;
 use crate::lease::Lease;
-use crate::rows::{RowKey, row_of};
-use crate::store::{Writes, signed, unsigned};
+use crate::rows::RowKey;
+use crate::store::{Found, StoredRow, Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
 use sqlx::{Connection, QueryBuilder, SqliteConnection};
-use std::collections::HashMap;
+
+/// Events, rows or names of one statement, a power of two: beyond this nothing is gained.
+const ITEMS_AT_ONCE: usize = 64;
 
 /// The connection that writes.
 #[derive(Debug)]
@@ -42,6 +44,50 @@ impl Writer {
         .map_err(failed)?;
         Ok(())
     }
+
+    async fn insert_some(&mut self, events: &[Stored]) -> Result<(), Error> {
+        let mut query = QueryBuilder::new(
+            "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
+             blob, digest, chain) ",
+        );
+        query.push_values(events, |mut columns, event| {
+            let body = if event.blob.is_none() { event.body.as_deref() } else { None };
+            columns
+                .push_bind(signed(event.global_position))
+                .push_bind(&event.stream)
+                .push_bind(signed(event.position))
+                .push_bind(&event.id)
+                .push_bind(&event.kind)
+                .push_bind(event.schema)
+                .push_bind(event.at.0)
+                .push_bind(&event.actor)
+                .push_bind(event.cause.as_deref())
+                .push_bind(&event.label)
+                .push_bind(body)
+                .push_bind(event.blob.as_deref())
+                .push_bind(&event.digest)
+                .push_bind(&event.chain);
+        });
+        query.build().execute(&mut self.connection).await.map_err(failed)?;
+        Ok(())
+    }
+}
+
+/// `items`, the last of them repeated until there are a power of two: what is looked for may be named twice, and
+/// few different statements stay prepared.
+fn padded<T>(items: &[T]) -> impl Iterator<Item = &T> {
+    let surplus = items.len().next_power_of_two().saturating_sub(items.len());
+    items.iter().chain(items.last().into_iter().cycle().take(surplus))
+}
+
+/// `items` in portions of a power of two, the largest first, for the same reason: what is written is written once.
+fn portions<T>(mut items: &[T]) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let size = 1_usize << items.len().min(ITEMS_AT_ONCE).checked_ilog2()?;
+        let (portion, rest) = items.split_at_checked(size)?;
+        items = rest;
+        Some(portion)
+    })
 }
 
 #[async_trait]
@@ -79,86 +125,93 @@ impl Writes for Writer {
         read::page(&mut self.connection, after, limit).await
     }
 
-    async fn rows(&mut self, keys: &[RowKey]) -> Result<HashMap<(String, String), Row>, Error> {
-        let mut query =
-            QueryBuilder::new("select projection, key, value, rank from row where (projection, key) in (");
-        query.push_values(keys, |mut pair, key| {
-            pair.push_bind(key.projection).push_bind(&key.key);
-        });
-        let query = query.push(")").build_query_as();
-        let found: Vec<(String, String, String, Option<i64>)> =
-            query.fetch_all(&mut self.connection).await.map_err(failed)?;
-        let read = |(projection, key, value, rank): (_, _, String, _)| {
-            Ok(((projection, key), row_of(&value, rank)?))
-        };
-        found.into_iter().map(read).collect()
-    }
-
-    async fn stands(&mut self, stream: &StreamName, ids: &[&EventId]) -> Result<(u64, bool), Error> {
-        let (last, stored): (i64, bool) = sqlx::query_as(
-            "select (select coalesce(max(position), 0) from event where stream = ?), \
-             exists (select 1 from event where id in (select value from json_each(?)))",
-        )
-        .bind(stream.as_str())
-        .bind(read::list(ids.iter().map(|id| id.as_str())))
-        .fetch_one(&mut self.connection)
-        .await
-        .map_err(failed)?;
-        Ok((unsigned(last), stored))
-    }
-
-    async fn insert(&mut self, event: &Stored) -> Result<(), Error> {
-        if let Some(digest) = &event.blob {
-            self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
+    async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+        let mut found = Vec::new();
+        for some in keys.chunks(ITEMS_AT_ONCE) {
+            let mut query = QueryBuilder::new(
+                "select projection, key, value, rank from row where (projection, key) in (",
+            );
+            query.push_values(padded(some), |mut pair, key| {
+                pair.push_bind(key.projection).push_bind(&key.key);
+            });
+            let query = query.push(")").build_query_as::<StoredRow>();
+            found.extend(query.fetch_all(&mut self.connection).await.map_err(failed)?);
         }
-        let body = if event.blob.is_none() { event.body.as_deref() } else { None };
-        sqlx::query(
-            "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
-             blob, digest, chain) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(signed(event.global_position))
-        .bind(&event.stream)
-        .bind(signed(event.position))
-        .bind(&event.id)
-        .bind(&event.kind)
-        .bind(event.schema)
-        .bind(event.at.0)
-        .bind(&event.actor)
-        .bind(&event.cause)
-        .bind(&event.label)
-        .bind(body)
-        .bind(&event.blob)
-        .bind(&event.digest)
-        .bind(&event.chain)
-        .execute(&mut self.connection)
-        .await
-        .map_err(failed)?;
+        Ok(found)
+    }
+
+    async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error> {
+        let mut found = Found::default();
+        if streams.is_empty() {
+            let query =
+                sqlx::query_scalar("select id from event where id in (select value from json_each(?))")
+                    .bind(read::list(ids.iter().map(|id| id.as_str())));
+            found.ids.extend(query.fetch_all(&mut self.connection).await.map_err(failed)?);
+            return Ok(found);
+        }
+        let mut ids = Some(ids);
+        for some in streams.chunks(ITEMS_AT_ONCE) {
+            let mut query = QueryBuilder::new(
+                "select column1, (select coalesce(max(position), 0) from event where stream = column1) from (",
+            );
+            query.push_values(padded(some), |mut name, stream| {
+                name.push_bind(stream.as_str());
+            });
+            query.push(") union all select id, null from event where id in (select value from json_each(");
+            // All ids with the first streams.
+            query.push_bind(read::list(ids.take().unwrap_or_default().iter().map(|id| id.as_str())));
+            let query = query.push("))").build_query_as();
+            let rows: Vec<(String, Option<i64>)> =
+                query.fetch_all(&mut self.connection).await.map_err(failed)?;
+            for (name, stands) in rows {
+                match stands.map(unsigned) {
+                    None => drop(found.ids.insert(name)),
+                    Some(0) => {}
+                    Some(stands) => drop(found.streams.insert(name, stands)),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
+        for event in events {
+            if let Some(digest) = &event.blob {
+                self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
+            }
+        }
+        for some in portions(events) {
+            self.insert_some(some).await?;
+        }
         Ok(())
     }
 
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
-        let mut query = QueryBuilder::new("insert into row (projection, key, value, rank) ");
-        query.push_values(rows, |mut columns, (key, row)| {
-            columns
-                .push_bind(key.projection)
-                .push_bind(&key.key)
-                .push_bind(text(&row.value))
-                .push_bind(row.rank);
-        });
-        query.push(
-            " on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
-        );
-        query.build().execute(&mut self.connection).await.map_err(failed)?;
+        for some in portions(rows) {
+            let mut query = QueryBuilder::new("insert into row (projection, key, value, rank) ");
+            query.push_values(some, |mut columns, (key, row)| {
+                columns
+                    .push_bind(key.projection)
+                    .push_bind(&key.key)
+                    .push_bind(text(&row.value))
+                    .push_bind(row.rank);
+            });
+            query.push(
+                " on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
+            );
+            query.build().execute(&mut self.connection).await.map_err(failed)?;
+        }
         Ok(())
     }
 
-    async fn remove_row(&mut self, key: &RowKey) -> Result<(), Error> {
-        sqlx::query("delete from row where projection = ? and key = ?")
-            .bind(key.projection)
-            .bind(&key.key)
-            .execute(&mut self.connection)
-            .await
-            .map_err(failed)?;
+    async fn remove_rows(&mut self, keys: &[RowKey]) -> Result<(), Error> {
+        for some in keys.chunks(ITEMS_AT_ONCE) {
+            let mut query = QueryBuilder::new("delete from row where (projection, key) in (");
+            query.push_values(padded(some), |mut pair, key| {
+                pair.push_bind(key.projection).push_bind(&key.key);
+            });
+            query.push(")").build().execute(&mut self.connection).await.map_err(failed)?;
+        }
         Ok(())
     }
 
@@ -166,19 +219,25 @@ impl Writes for Writer {
         self.run("delete from row").await
     }
 
-    async fn lease(&mut self, name: &str) -> Result<Option<Lease>, Error> {
-        let found: Option<(String, i64, i64)> =
-            sqlx::query_as("select holder, token, until from lease where name = ?")
-                .bind(name)
-                .fetch_optional(&mut self.connection)
-                .await
-                .map_err(failed)?;
-        Ok(found.map(|(holder, token, until)| Lease {
-            name: name.to_owned(),
-            holder,
-            token: unsigned(token),
-            until: Timestamp(until),
-        }))
+    async fn leases(&mut self, names: &[&str]) -> Result<Vec<Lease>, Error> {
+        let mut found = Vec::new();
+        for some in names.chunks(ITEMS_AT_ONCE) {
+            let mut query = QueryBuilder::new("select name, holder, token, until from lease where name in (");
+            let mut list = query.separated(", ");
+            for name in padded(some) {
+                list.push_bind(*name);
+            }
+            let query = query.push(")").build_query_as();
+            let rows: Vec<(String, String, i64, i64)> =
+                query.fetch_all(&mut self.connection).await.map_err(failed)?;
+            found.extend(rows.into_iter().map(|(name, holder, token, until)| Lease {
+                name,
+                holder,
+                token: unsigned(token),
+                until: Timestamp(until),
+            }));
+        }
+        Ok(found)
     }
 
     async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {
@@ -219,6 +278,25 @@ impl Writes for Writer {
                 ?error,
                 "the record's connection did not end cleanly; its log is read at the next start"
             );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ITEMS_AT_ONCE, padded, portions};
+
+    #[test]
+    fn portions_hold_every_item_once_in_order_and_padding_adds_only_the_last() {
+        let items: Vec<usize> = (0..3 * ITEMS_AT_ONCE + 7).collect();
+        for count in 0..items.len() {
+            let some = &items[..count];
+            assert_eq!(portions(some).flatten().copied().collect::<Vec<_>>(), some);
+            assert!(portions(some).all(|portion| portion.len().is_power_of_two()));
+            let padded: Vec<usize> = padded(some).copied().collect();
+            assert_eq!(padded[..count], *some);
+            assert!(padded[count..].iter().all(|item| item + 1 == count));
+            assert!(count == 0 || padded.len().is_power_of_two());
         }
     }
 }

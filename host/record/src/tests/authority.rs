@@ -19,6 +19,8 @@ fn created(name: &str, line: Option<&str>, grants: &[&str]) -> Fact {
         department: None,
         line: line.map(seat),
         grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+        accountabilities: Vec::new(),
+        stands_in: None,
     }
     .into()
 }

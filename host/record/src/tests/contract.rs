@@ -182,7 +182,14 @@ async fn names_from_outside_are_kept_to_the_last_byte_and_many_rows_change_at_on
 
     let budgets = (0..100).map(|n| format!("b\u{0}{n}")).collect::<Vec<_>>();
     let set = |budget: &String| {
-        let fact = BudgetSet { budget: budget.clone(), period: Period::Day, limit: NanoUsd(7) };
+        let fact = BudgetSet {
+            budget: budget.clone(),
+            period: Period::Day,
+            limit: NanoUsd(7),
+            applies_to: event::AppliesTo::Organisation,
+            time_zone: None,
+            reason: String::new(),
+        };
         proposed(budget, fact)
     };
     record.append(odd, Expected::Any, budgets.iter().map(set).collect()).await.unwrap();

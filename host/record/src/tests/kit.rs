@@ -276,7 +276,7 @@ pub fn delivery(payload: Value) -> DeliveryReceived {
         subtype: String::new(),
         external_id: String::new(),
         retry: 0,
-        payload,
+        payload: payload.into(),
     }
 }
 
@@ -298,6 +298,7 @@ pub fn hold(name: &str) -> Proposed {
         price_key: "test".into(),
         amount: NanoUsd(1),
         accounts: vec![account()],
+        worst: None,
     };
     proposed(name, taken)
 }

@@ -60,10 +60,24 @@ fn purse_fact() -> impl Strategy<Value = Fact> {
         match kind {
             0 => HoldStarted { hold }.into(),
             1 => HoldReleased { hold, held, accounts, reason: String::new() }.into(),
-            2 => {
-                HoldSettled { hold, held, accounts, charged: NanoUsd(amount), usage: Usage::default() }.into()
+            2 => HoldSettled {
+                hold,
+                held,
+                accounts,
+                charged: NanoUsd(amount),
+                usage: Usage::default(),
+                seconds: 0,
             }
-            _ => BudgetSet { budget: format!("{n}"), period: Period::Day, limit: NanoUsd(amount) }.into(),
+            .into(),
+            _ => BudgetSet {
+                budget: format!("{n}"),
+                period: Period::Day,
+                limit: NanoUsd(amount),
+                applies_to: event::AppliesTo::Organisation,
+                time_zone: None,
+                reason: String::new(),
+            }
+            .into(),
         }
     })
 }
@@ -109,7 +123,7 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
                 turn: turn(n),
                 topic: event::Topic::parse("slack:T:C:1").unwrap(),
                 ending: TurnEnding::Silent,
-                summary: String::new(),
+                summary: "".into(),
                 sources: vec![],
             }
             .into()
@@ -125,7 +139,7 @@ fn effect_fact() -> impl Strategy<Value = Fact> {
         } else {
             let origin = Origin::Step { turn: turn(n), step: 1, attempt: 1 };
             let content = Digest::of(b"x");
-            EffectIntended { effect, origin, tool: "slack.post".into(), input: value, content }.into()
+            EffectIntended { effect, origin, tool: "slack.post".into(), input: value.into(), content }.into()
         }
     })
 }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Fast enough for a test.
-const QUICK: Pace = Pace {
+pub const QUICK: Pace = Pace {
     write_ms: 20,
     commit_ms: 50,
     retry_ms_min: 50,
@@ -19,18 +19,18 @@ const QUICK: Pace = Pace {
 };
 const WAIT_MS: u64 = 60_000;
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().unwrap();
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn bare(path: &Path) {
+pub fn bare(path: &Path) {
     std::fs::create_dir_all(path).unwrap();
     git(path, &["init", "--quiet", "--bare"]);
 }
 
-fn remote(path: &Path) -> Remote {
+pub fn remote(path: &Path) -> Remote {
     Remote::new(path.to_str().unwrap(), "journal").unwrap()
 }
 
@@ -43,14 +43,14 @@ fn cloned(desk: &Desk, bare: &Path, name: &str) -> PathBuf {
 }
 
 /// A journal that is kept.
-struct Kept {
+pub struct Kept {
     status: watch::Receiver<Status>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Kept {
-    async fn start(record: &Record, folder: &Path, remote: Remote, pace: Pace) -> Self {
+    pub async fn start(record: &Record, folder: &Path, remote: Remote, pace: Pace) -> Self {
         let journal = Journal::open(folder, record).await.unwrap();
         let (sender, status) = watch::channel(Status::default());
         let (stop, stopped) = watch::channel(false);
@@ -64,11 +64,11 @@ impl Kept {
         found.expect("it came to that in time").unwrap().clone()
     }
 
-    async fn pushed(&mut self, end: u64) -> Status {
+    pub async fn pushed(&mut self, end: u64) -> Status {
         self.until(|status| status.pushed.0 >= end).await
     }
 
-    async fn stop(self) {
+    pub async fn stop(self) {
         self.stop.send_replace(true);
         self.task.await.unwrap();
     }

@@ -79,7 +79,7 @@ pub fn delivery(name: &str, payload: Value) -> Proposed {
         subtype: String::new(),
         external_id: String::new(),
         retry: 0,
-        payload,
+        payload: payload.into(),
     };
     proposed(name, fact)
 }
@@ -94,8 +94,14 @@ fn hold(name: &str) -> Proposed {
     let origin = Origin::Duty { event: EventId::derived(&[name]), kind: "probe".into(), attempt: 1 };
     let account = Account { budget: "test".into(), period: Period::Day, window: "2026-11-30".into() };
     let hold = HoldId::derived(&[name]);
-    let fact =
-        HoldTaken { hold, origin, price_key: "test".into(), amount: NanoUsd(1), accounts: vec![account] };
+    let fact = HoldTaken {
+        hold,
+        origin,
+        price_key: "test".into(),
+        amount: NanoUsd(1),
+        accounts: vec![account],
+        worst: None,
+    };
     proposed(name, fact)
 }
 

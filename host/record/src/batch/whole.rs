@@ -1,0 +1,134 @@
+//! What a batch does with a whole record: it folds all rows again, and it takes in the events of another record.
+
+use super::{Batch, Standing, Stop};
+use crate::Error;
+use crate::job::Part;
+use crate::rows::{Cache, concerned};
+use crate::stored::{Head, Stored};
+use event::{Event, GlobalPosition, StreamName};
+use std::collections::HashMap;
+use tokio::sync::{mpsc, watch};
+
+/// Events a rebuild reads at a time: bounds its memory, in which there are three such pages, together with the next.
+const REBUILD_EVENTS: usize = 500;
+/// Events between two looks at what the database has sent: about as many as it may send ahead.
+const SLICE_EVENTS: usize = 25;
+/// Rows a rebuild keeps in memory before it writes them: rows that many events change are then written seldom.
+const REBUILD_ROWS_MAX: usize = 10_000;
+
+impl Batch<'_> {
+    /// Throws all rows away and folds the whole record again. Says how many events it folded.
+    pub(crate) async fn rebuild(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Stop> {
+        self.write_what_waits().await.map_err(Stop::Batch)?;
+        self.database.savepoint().await.map_err(Stop::Batch)?;
+        match self.fold_all(progress).await {
+            Ok(count) => Ok(count),
+            Err(error @ Error::Unavailable { .. }) => Err(Stop::Batch(error)),
+            Err(error) => {
+                // One event that does not read: the rows stay as they were, and so do the other calls.
+                self.cache.clear();
+                self.database.undo_to_savepoint().await.map_err(Stop::Batch)?;
+                Err(Stop::Call(error))
+            }
+        }
+    }
+
+    async fn fold_all(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Error> {
+        self.database.clear_rows().await?;
+        let mut folded = GlobalPosition(0);
+        let mut stored = self.database.page(folded, REBUILD_EVENTS).await?;
+        let mut events: Vec<Event> = Vec::new();
+        // As long as no row was written, what is not in the cache is nowhere.
+        let mut some_written = false;
+        // Ends at the head, which cannot move while this transaction lasts. Each round reads one page, makes events of
+        // the one before and folds the one before that.
+        while !stored.is_empty() || !events.is_empty() {
+            let end = stored.last().map(|event| GlobalPosition(event.global_position));
+            let reading = async {
+                match end {
+                    Some(end) => self.database.page(end, REBUILD_EVENTS).await,
+                    None => Ok(Vec::new()),
+                }
+            };
+            let folding = fold_some(&mut self.cache, &events);
+            let (next, made, ()) = tokio::join!(reading, made(stored), folding);
+            (stored, folded, events) = (next?, events.last().map_or(folded, |e| e.global_position), made?);
+            progress.send_replace(folded.0);
+            if self.cache.len() > REBUILD_ROWS_MAX {
+                self.write_rows().await?;
+                some_written = true;
+            }
+            if some_written {
+                self.load(events.iter().flat_map(concerned).collect()).await?;
+            }
+        }
+        self.write_rows().await?;
+        Ok(folded.0)
+    }
+
+    /// Takes in a whole record, events, times, places and chain as they were stored, and folds its rows. Everything
+    /// or nothing: any error ends the batch. Says how many events there are.
+    pub(crate) async fn restore(
+        &mut self,
+        mut parts: mpsc::Receiver<Part>,
+        progress: &watch::Sender<u64>,
+    ) -> Result<u64, Stop> {
+        if self.head.global_position > 0 {
+            return Err(Stop::Call(Error::NotEmpty { end: GlobalPosition(self.head.global_position) }));
+        }
+        loop {
+            match parts.recv().await {
+                Some(Part::Events(events)) => self.place(events).await.map_err(Stop::Batch)?,
+                Some(Part::End) => break,
+                None => return Err(Stop::Batch(Error::unavailable("what is restored broke off"))),
+            }
+        }
+        // Looked up when there was nothing.
+        self.standing = Standing::default();
+        self.rebuild(progress).await
+    }
+
+    async fn place(&mut self, stored: Vec<Stored>) -> Result<(), Error> {
+        let events = stored.iter().map(Stored::event).collect::<Result<Vec<_>, _>>()?;
+        let streams: Vec<&StreamName> = events.iter().map(|event| &event.stream).collect();
+        let ids: Vec<_> = events.iter().map(|event| &event.id).collect();
+        let mut found = self.database.found(&streams, &ids).await?;
+        for event in &events {
+            if !found.ids.insert(event.id.as_str().to_owned()) {
+                return Err(Error::IdTaken { id: event.id.clone() });
+            }
+            follows(&mut found.streams, event)?;
+        }
+        self.database.insert(&stored).await?;
+        if let (Some(stored), Some(event)) = (stored.last(), events.into_iter().next_back()) {
+            self.head =
+                Head { global_position: stored.global_position, at: stored.at, chain: Some(event.chain) };
+        }
+        Ok(())
+    }
+}
+
+/// The events of a page, made on a thread of its own: that is the half of the work that needs nothing else.
+async fn made(stored: Vec<Stored>) -> Result<Vec<Event>, Error> {
+    let making = tokio::task::spawn_blocking(move || stored.iter().map(Stored::event).collect());
+    making.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
+}
+
+/// Folds `events`. Pauses often, so that the database never waits long until what it sends is taken.
+async fn fold_some(cache: &mut Cache, events: &[Event]) {
+    for some in events.chunks(SLICE_EVENTS) {
+        some.iter().for_each(|event| cache.fold(event));
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Whether `event` stands directly after the last of its stream; afterwards it is the last.
+fn follows(streams: &mut HashMap<String, u64>, event: &Event) -> Result<(), Error> {
+    let stands = streams.entry(event.stream.as_str().to_owned()).or_default();
+    if event.position.0 != *stands + 1 {
+        let why = format!("its position in `{}` does not follow {stands}", event.stream);
+        return Err(Error::corrupt(event.global_position.0, why, None));
+    }
+    *stands = event.position.0;
+    Ok(())
+}
