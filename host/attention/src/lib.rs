@@ -2,7 +2,8 @@
 //!
 //! What reaches a seat about a topic is one row of signal, folded in the transaction of the event itself.
 //! [`pressure`](fn@pressure) says how heavy a row is now, `w × (1 + ln n) × r × a`; a row over [`WAKE_LINE`]
-//! wakes its seat, unless a turn on the same topic stands open or began less than [`BURST_WINDOW_MS`] ago.
+//! wakes its seat, or the one that works for it while it is vacant, unless a turn on the same topic stands open or
+//! began less than [`BURST_WINDOW_MS`] ago.
 //!
 //! Whatever has a moment stands in one queue ([`pass_moments`]): there is no timer anywhere else.
 //!
@@ -16,7 +17,7 @@ pub mod wake;
 
 pub use moment::{MOMENTS_MAX, next_moment, pass_moments};
 pub use pressure::{WAKE_LINE, pressure};
-pub use wake::{BURST_WINDOW_MS, Wake, due, is_in_window, open_turns, wake};
+pub use wake::{BURST_WINDOW_MS, Wake, is_in_window, open_turns, waiting, wake, works};
 
 #[cfg(test)]
 mod tests;

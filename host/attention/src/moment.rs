@@ -5,7 +5,8 @@
 use event::{
     Actor, Event, EventId, Expected, Fact, Label, MomentPassed, PrincipalId, Proposed, StreamName, Timestamp,
 };
-use fold::moment::{Due, MomentRow, Moments, look_key, request_key};
+use fold::approval::{ApprovalRow, Approvals};
+use fold::moment::{Due, MomentRow, Moments, approval_key, look_key, request_key};
 use fold::request::{Command, RequestRow, Requests};
 use fold::{Projection, Row, decode};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -47,8 +48,10 @@ async fn pass(
     now: Timestamp,
 ) -> Result<Vec<Event>, record::Error> {
     let mut reads = vec![RowKey::new(Moments.name(), &key)];
-    if let Due::Request(request) = &seen.due {
-        reads.push(RowKey::new(Requests.name(), request.as_str()));
+    match &seen.due {
+        Due::Request(request) => reads.push(RowKey::new(Requests.name(), request.as_str())),
+        Due::Approval(approval) => reads.push(RowKey::new(Approvals.name(), approval.as_str())),
+        Due::Look { .. } => {}
     }
     let decided = record
         .decide(reads, move |rows, _| {
@@ -71,6 +74,12 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
             let fact = fold::request::decide(state.as_ref(), Command::Lapse, now).ok()?;
             (StreamName::new("request", request), fact, None)
         }
+        Due::Approval(approval) => {
+            let state: Option<ApprovalRow> = rows.state(Approvals.name(), approval.as_str());
+            let fact = fold::approval::decide(state.as_ref(), fold::approval::Command::Expire, now).ok()?;
+            let asked = state?;
+            (fold::approval::stream(&asked.origin), fact, Some(asked.asked_as))
+        }
         Due::Look { seat, topic, set_by } => {
             let passed =
                 MomentPassed { seat: seat.clone(), topic: topic.clone(), at: row.at, set_by: set_by.clone() };
@@ -79,6 +88,7 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
     };
     let named = match &row.due {
         Due::Request(request) => request_key(request),
+        Due::Approval(approval) => approval_key(approval),
         Due::Look { seat, topic, set_by } => format!("{}|{set_by}", look_key(seat, topic)),
     };
     let event = Proposed {

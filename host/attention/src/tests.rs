@@ -1,11 +1,12 @@
 //! Wakes, read from a real record in a temporary folder.
 
 mod moments;
+mod vacant;
 
 use crate::{BURST_WINDOW_MS, Wake, open_turns, wake};
 use event::{
-    Actor, Class, DeliveryClassified, EventId, Expected, Fact, Label, PrincipalId, Proposed, SeatId,
-    StreamName, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
+    Actor, Class, DeliveryClassified, EventId, Expected, Fact, Label, PrincipalId, Proposed, SeatCreated,
+    SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use fold::turn::TurnRow;
 use record::{Clock, Record};
@@ -33,7 +34,30 @@ impl Office {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock::default());
         let record = Record::open_sqlite(&folder.path().join("record.db"), clock.clone()).await.unwrap();
-        Self { record, clock, folder }
+        let office = Self { record, clock, folder };
+        for name in ["front-desk", "legal"] {
+            office.seat(name, None, Some("agent_a")).await;
+        }
+        office
+    }
+
+    /// Makes the seat of that name, below another and with a holder.
+    async fn seat(&self, name: &str, line: Option<&str>, holder: Option<&str>) {
+        let named = |name: &str| SeatId::parse(&format!("seat_{name}")).unwrap();
+        let created = SeatCreated {
+            seat: named(name),
+            role: "assistant".into(),
+            department: None,
+            line: line.map(named),
+            grants: Vec::new(),
+            accountabilities: Vec::new(),
+            stands_in: None,
+        };
+        self.append(StreamName::new("seat", named(name)), created.into()).await;
+        if let Some(holder) = holder {
+            let held = SeatHeld { seat: named(name), principal: PrincipalId::parse(holder).unwrap() };
+            self.append(StreamName::new("seat", named(name)), held.into()).await;
+        }
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -54,6 +78,10 @@ impl Office {
 
     /// Somebody mentions the seat in a message that is named `name`.
     async fn ask(&self, topic: &str, name: &str) -> EventId {
+        self.ask_of(seat().as_str(), topic, name).await
+    }
+
+    async fn ask_of(&self, of: &str, topic: &str, name: &str) -> EventId {
         let message = EventId::derived(&[name]);
         let fact = DeliveryClassified {
             delivery: EventId::derived(&["delivery", name]),
@@ -61,7 +89,7 @@ impl Office {
             class: Class::Explicit,
             reason: "mention".into(),
             topic: Some(Topic::parse(topic).unwrap()),
-            asks: Some(seat()),
+            asks: Some(SeatId::parse(of).unwrap()),
         };
         self.append(StreamName::new("delivery", name), fact.into()).await;
         message
@@ -88,7 +116,7 @@ impl Office {
             turn: turn.clone(),
             topic: self.turn(turn).await.topic,
             ending: TurnEnding::Answered,
-            summary: String::new(),
+            summary: String::new().into(),
             sources: Vec::new(),
         };
         self.append(StreamName::new("turn", turn), fact.into()).await;

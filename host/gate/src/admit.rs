@@ -1,19 +1,24 @@
 //! The pure half of the gate: may this call be made?
 //!
-//! The order is shape, grant, policy, standing refusal, budget; the first no is the answer. A policy that
-//! does not know an action denies it, and a deny beats an allow. Guards come between policy and refusal,
-//! flow after budget, when they exist.
+//! The order is shape, grant, policy, guards, standing refusal, budget; the first no is the answer. A policy
+//! that does not know an action denies it, and a deny beats an allow. A call that policy denies only for want
+//! of a person's yes waits for one ([`Verdict::Asks`]), and only when nothing else says no. Flow comes after
+//! budget, when it exists.
 //!
 //! Nothing here writes, waits, or calls a model. [`crate::pass`] does that.
 
 use crate::call::{Call, Payload};
 use crate::catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec};
-use crate::permit::Admission;
-use crate::policy::{Asked, Flow, OriginKind, PolicySet};
+use crate::guard::{GuardNo, GuardedCall};
+use crate::permit::{Admission, Price};
+use crate::policy::{Asked, Decision, Flow, OriginKind, PolicySet};
 use crate::purse::{InPlay, accounts, worst_case};
 use crate::schema::INFER;
-use crate::verdict::{Denial, Verdict};
-use event::{DeniedBy, PricesListed, SeatCreated, Timestamp};
+use crate::verdict::{Asking, Denial, Refusal, Verdict};
+use event::{DeniedBy, EventId, PricesListed, RefusalSubject, SeatCreated, Timestamp};
+use fold::ahead::AheadRow;
+use fold::approval::{ApprovalRow, ApprovalState, approval_id};
+use fold::refusal::RefusalRow;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -21,12 +26,24 @@ use std::sync::Arc;
 pub struct Facts<'a> {
     /// The seat that asks, when it exists.
     pub seat: Option<&'a SeatCreated>,
+    /// The seats above it, nearest first.
+    pub line: &'a [&'a SeatCreated],
     /// What can be called.
     pub catalogue: &'a dyn Catalogue,
     /// The policy set in force.
     pub policy: &'a PolicySet,
+    /// Why the plugin may use none of its routes; nothing when it may, or has none.
+    pub no_grant: Option<&'a str>,
     /// The price list in force.
     pub prices: Option<&'a PricesListed>,
+    /// What stands against the subjects of the call ([`subjects`]), in their order.
+    pub refusals: &'a [RefusalRow],
+    /// The approval of exactly this call, when one was ever asked for.
+    pub approval: Option<&'a ApprovalRow>,
+    /// What was given ahead to the seat for this tool on this resource.
+    pub ahead: Option<&'a AheadRow>,
+    /// What the person said who said no to it.
+    pub said_no: Option<&'a str>,
     /// The budgets in play.
     pub budgets: &'a [InPlay],
     /// How many times the worst case is held.
@@ -45,58 +62,196 @@ struct Target {
     price_key: Option<String>,
 }
 
-/// Whether `call` may be made.
-#[must_use]
-pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
+/// What the first half of the order settled: shape, grant and policy let it through.
+pub(crate) struct Weighed {
+    target: Target,
+    decision: Decision,
+    /// The no of the policies when it is only for want of a person's yes.
+    wants_yes: Option<Decision>,
+}
+
+impl Weighed {
+    /// The call as guards are shown it: one that shape, grant and policy let through.
+    pub(crate) fn guarded(&self, call: &Call, facts: &Facts<'_>) -> GuardedCall {
+        GuardedCall {
+            tool: call.tool.clone(),
+            plugin: self.target.plugin.clone(),
+            effect: self.target.effect,
+            resource: self.target.resource.clone(),
+            arguments: call.input(),
+            seat: call.seat.clone(),
+            role: facts.seat.map(|seat| seat.role.clone()).unwrap_or_default(),
+            origin_kind: OriginKind::from(&call.origin),
+            integrity: call.label.integrity,
+            flow: Flow::Unknown,
+            audience: None,
+        }
+    }
+}
+
+/// Shape, grant and policy.
+pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Verdict> {
     let input = call.input();
-    let target = match shape(call, &input, facts.catalogue) {
-        Ok(target) => target,
-        Err(reason) => return denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason),
-    };
+    let target = shape(call, &input, facts.catalogue)
+        .map_err(|reason| denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason))?;
     let resource = target.resource.text().to_owned();
-    let seat = match granted(call, facts) {
-        Ok(seat) => seat,
-        Err(reason) => return denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason),
-    };
+    let seat = granted(call, facts)
+        .map_err(|reason| denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason))?;
+    if let Some(reason) = facts.no_grant {
+        return Err(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason.to_owned()));
+    }
     let routes = facts.catalogue.routes(&target.plugin);
-    let decision = facts.policy.decide(&Asked {
+    let approved = facts.approval.is_some_and(given) || ahead(call, facts).is_some();
+    let asked = Asked {
         seat,
         tool: &target.action,
         resource: &target.resource,
         plugin: &target.plugin,
         input: &input,
         effect: target.effect,
-        line: &[],
+        line: facts.line,
         origin_kind: OriginKind::from(&call.origin),
         flow: Flow::Unknown,
         integrity: call.label.integrity,
+        approved,
         granted_text: routes.iter().map(|route| route.origin.clone()).collect(),
-    });
-    if !decision.allowed {
-        return denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason);
-    }
-    let hold = match target.price_key.as_deref() {
-        None => None,
-        Some(key) => match worst_case(facts.prices, key, &call.payload, facts.headroom) {
-            Ok(price) => Some(price),
-            Err(refusal) => return Verdict::Refused(refusal),
-        },
     };
-    if let Some(price) = &hold
-        && let Err(refusal) = accounts(facts.budgets, price.amount, facts.at)
-    {
+    let decision = facts.policy.decide(&asked);
+    if decision.allowed {
+        return Ok(Weighed { target, decision, wants_yes: None });
+    }
+    // Only a no of a policy that was evaluated can be for want of a yes.
+    if !approved && decision.errors.is_empty() {
+        let with_yes = facts.policy.decide(&Asked { approved: true, ..asked });
+        if with_yes.allowed {
+            return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision) });
+        }
+    }
+    Err(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason))
+}
+
+/// What the guards said, standing refusal and budget, and the person whose yes is wanted.
+pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Option<GuardNo>) -> Verdict {
+    let Weighed { target, decision, wants_yes } = weighed;
+    if let Some(no) = guards {
+        return denied(DeniedBy::Guard, target.resource.text(), facts, no.policies, no.reason);
+    }
+    if let Some(refusal) = standing(facts.refusals, facts.at) {
         return Verdict::Refused(refusal);
     }
+    let hold = match price(call, facts, &target) {
+        Ok(hold) => hold,
+        Err(refusal) => return Verdict::Refused(refusal),
+    };
+    let approval = match (&wants_yes, facts.approval) {
+        (Some(no), row) => {
+            if let Some(reason) = row.and_then(|row| answered_no(row, facts.said_no)) {
+                let policies = no.policies.clone();
+                return denied(DeniedBy::Approval, target.resource.text(), facts, policies, reason);
+            }
+            let approval = approval_id(&call.origin, &call.tool, &call.content(), &target.digest);
+            return Verdict::Asks(Asking {
+                approval,
+                resource: target.resource,
+                component: target.digest,
+                effect: target.effect,
+                policies: no.policies.clone(),
+                reason: no.reason.clone(),
+            });
+        }
+        // Policy may have come to let it through meanwhile: a person's no to this very call still stands.
+        (None, Some(row)) if matches!(row.state, ApprovalState::Denied { .. }) => {
+            let reason = answered_no(row, facts.said_no).unwrap_or_default();
+            return denied(DeniedBy::Approval, target.resource.text(), facts, Vec::new(), reason);
+        }
+        (None, row) => row.filter(|row| given(row)).map(|row| row.approval.clone()),
+    };
+    let ahead = if approval.is_none() { ahead(call, facts) } else { None };
     Verdict::Admitted(Admission {
+        routes: facts.catalogue.routes(&target.plugin),
         plugin: target.plugin,
         digest: target.digest,
         resource: target.resource,
         effect: target.effect,
-        routes,
         hold,
         policy_set: facts.policy.digest().clone(),
         policies: decision.policies,
+        approval,
+        ahead,
     })
+}
+
+/// Whether a person said yes to exactly this call.
+fn given(row: &ApprovalRow) -> bool {
+    matches!(row.state, ApprovalState::Given { .. } | ApprovalState::Spent { .. })
+}
+
+/// The yes given ahead that covers this call.
+fn ahead(call: &Call, facts: &Facts<'_>) -> Option<EventId> {
+    let row = facts.ahead.filter(|row| row.seat == call.seat && row.tool == call.tool)?;
+    row.covers(&call.content(), facts.at).then(|| row.given_as.clone())
+}
+
+fn price(call: &Call, facts: &Facts<'_>, target: &Target) -> Result<Option<Price>, Refusal> {
+    let Some(key) = target.price_key.as_deref() else { return Ok(None) };
+    let call_ms_max = facts.catalogue.call_ms_max(&call.tool);
+    let price = worst_case(facts.prices, key, &call.payload, call_ms_max, facts.headroom)?;
+    accounts(facts.budgets, price.amount)?;
+    Ok(Some(price))
+}
+
+/// The reason when a person said no, or nobody said yes in time.
+fn answered_no(row: &ApprovalRow, said: Option<&str>) -> Option<String> {
+    match (&row.state, said.map(str::trim).filter(|said| !said.is_empty())) {
+        (ApprovalState::Denied { by }, None) => Some(format!("`{by}` said no")),
+        (ApprovalState::Denied { by }, Some(said)) => Some(format!("`{by}` said no: {said}")),
+        (ApprovalState::Expired, _) => {
+            Some(format!("nobody said yes before {}; no answer is a no", row.expires_at))
+        }
+        (ApprovalState::Asked | ApprovalState::Given { .. } | ApprovalState::Spent { .. }, _) => None,
+    }
+}
+
+/// The first refusal that stands at `at`.
+pub(crate) fn standing(refusals: &[RefusalRow], at: Timestamp) -> Option<Refusal> {
+    refusals.iter().find(|row| row.stands(at)).map(|row| Refusal {
+        subject: row.raised.subject.to_string(),
+        reason: row.raised.reason.clone(),
+        lifts_at: row.raised.lifts_at,
+    })
+}
+
+/// The plugin that would be called, and the digest of its component.
+pub(crate) fn component(call: &Call, catalogue: &dyn Catalogue) -> Option<(String, event::Digest)> {
+    match &call.payload {
+        Payload::Tool(_) => catalogue.tool(&call.tool).map(|spec| (spec.plugin.clone(), spec.digest.clone())),
+        Payload::Infer(_) => {
+            catalogue.model(&call.tool).map(|spec| (spec.plugin.clone(), spec.digest.clone()))
+        }
+    }
+}
+
+/// Everything a refusal may stand against that this call comes under, widest first.
+#[must_use]
+pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: &[InPlay]) -> Vec<RefusalSubject> {
+    let (plugin, paid) = match &call.payload {
+        Payload::Tool(_) => {
+            catalogue.tool(&call.tool).map(|spec| (spec.plugin.clone(), spec.price_key.is_some()))
+        }
+        Payload::Infer(_) => catalogue.model(&call.tool).map(|spec| (spec.plugin.clone(), true)),
+    }
+    .unzip();
+    let mut subjects = vec![RefusalSubject::Office, RefusalSubject::Seat(call.seat.clone())];
+    subjects.extend(plugin.map(RefusalSubject::Plugin));
+    subjects.push(RefusalSubject::Tool(call.tool.clone()));
+    if let Some(topic) = &call.topic {
+        subjects.push(RefusalSubject::Topic(topic.clone()));
+        subjects.push(RefusalSubject::SeatTopic { seat: call.seat.clone(), topic: topic.clone() });
+    }
+    if paid.unwrap_or_default() {
+        subjects.extend(budgets.iter().map(|one| RefusalSubject::Budget(one.budget.budget.clone())));
+    }
+    subjects
 }
 
 fn denied(by: DeniedBy, resource: &str, facts: &Facts<'_>, policies: Vec<String>, reason: String) -> Verdict {
@@ -164,14 +319,23 @@ fn unknown_model(name: &str, catalogue: &dyn Catalogue) -> String {
 
 fn granted<'a>(call: &Call, facts: &Facts<'a>) -> Result<&'a SeatCreated, String> {
     let seat = facts.seat.ok_or_else(|| format!("`{}` is not a seat of this office", call.seat))?;
-    if fold::seat::holds_grant(seat, &call.tool) {
-        Ok(seat)
-    } else {
-        Err(format!(
+    let listed = |grants: &[String]| if grants.is_empty() { "none".to_owned() } else { grants.join(", ") };
+    if !fold::seat::holds_grant(seat, &call.tool) {
+        return Err(format!(
             "`{}` holds no grant for `{}`; it holds {}",
             seat.seat,
             call.tool,
-            if seat.grants.is_empty() { "none".to_owned() } else { seat.grants.join(", ") }
-        ))
+            listed(&seat.grants)
+        ));
+    }
+    let without =
+        call.within.iter().find(|grants| !grants.iter().any(|grant| fold::seat::gives(grant, &call.tool)));
+    match without {
+        None => Ok(seat),
+        Some(grants) => Err(format!(
+            "the call it is made for was not given `{}`; it was given {}",
+            call.tool,
+            listed(grants)
+        )),
     }
 }

@@ -1,14 +1,17 @@
 //! How a call begins: earlier tries ended, the hold taken on every budget or on none, the intent of an effect
 //! recorded. Decided inside the writer, on the rows as they stand in the transaction of the append; pure.
 
+use crate::admit;
 use crate::call::Call;
-use crate::permit::Admission;
-use crate::purse::{InPlay, accounts};
+use crate::permit::{Admission, Price};
+use crate::purse::{InPlay, accounts, keys, spending, standing};
 use crate::story::Story;
 use crate::verdict::Refusal;
-use event::{BudgetSet, EffectId, HoldId, NanoUsd, Timestamp};
+use event::{EffectId, HoldId, RefusalSubject, Timestamp};
+use fold::approval::{ApprovalRow, ApprovalState, Command};
 use fold::effect::{EffectRow, EffectState};
-use fold::purse::{HoldRow, account_at};
+use fold::purse::HoldRow;
+use fold::refusal::RefusalRow;
 use record::{Append, RowKey, Rows};
 use serde_json::Value;
 
@@ -24,16 +27,19 @@ pub(crate) struct Begun {
 
 pub(crate) struct HeldCall {
     pub(crate) hold: HoldId,
-    pub(crate) key: String,
-    pub(crate) amount: NanoUsd,
+    pub(crate) price: Price,
     pub(crate) accounts: Vec<event::Account>,
 }
 
 /// Why a call that was admitted did not begin.
 pub(crate) enum NotBegun {
     Refused(Refusal),
+    /// The yes it had cannot be used.
+    Denied(String),
     AlreadySent(Value),
     OutcomeUnknown(String),
+    /// Its budgets are others by now, or another day has begun: at this moment they have to be looked at anew.
+    MovedOn(Timestamp),
 }
 
 /// What is decided inside the writer when a call begins.
@@ -41,20 +47,27 @@ pub(crate) struct Beginning {
     pub(crate) call: Call,
     pub(crate) admission: Admission,
     pub(crate) story: Story,
-    pub(crate) budgets: Vec<BudgetSet>,
+    /// The budgets it is held on, as they were looked up.
+    pub(crate) budgets: Vec<InPlay>,
     pub(crate) effect: Option<EffectId>,
+    /// What a refusal may stand against: one may have been raised since the pure half was asked.
+    pub(crate) subjects: Vec<RefusalSubject>,
 }
 
 pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
 
 impl Beginning {
     /// The rows the decision looks at.
-    pub(crate) fn reads(&self, now: Timestamp) -> Vec<RowKey> {
+    pub(crate) fn reads(&self) -> Vec<RowKey> {
         let holds = earlier_holds(&self.call).into_iter().map(|id| RowKey::new("hold", id.as_str()));
         let effects = self.effect.iter().map(|id| RowKey::new("effect", id.as_str()));
-        let accounts =
-            self.budgets.iter().map(|budget| RowKey::new("account", account_at(budget, now).key()));
-        holds.chain(effects).chain(accounts).collect()
+        let names = if self.admission.hold.is_some() { spending(&self.call).budgets() } else { Vec::new() };
+        let budgets = names.into_iter().map(|name| RowKey::new("budget", name));
+        let accounts = keys(&self.budgets).into_iter().map(|key| RowKey::new("account", key));
+        let refusals =
+            self.subjects.iter().map(|subject| RowKey::new("refusal", fold::refusal::key(subject)));
+        let approvals = self.admission.approval.iter().map(|id| RowKey::new("approval", id.as_str()));
+        holds.chain(effects).chain(budgets).chain(accounts).chain(refusals).chain(approvals).collect()
     }
 
     pub(crate) fn decide(self, rows: &Rows, now: Timestamp) -> Begin {
@@ -62,10 +75,19 @@ impl Beginning {
         if let Some(not_begun) = self.earlier_effect(rows, &mut facts) {
             return Ok((self.append(facts), Err(not_begun)));
         }
+        let refusals: Vec<RefusalRow> = self
+            .subjects
+            .iter()
+            .filter_map(|subject| fold::decode(rows.get("refusal", &fold::refusal::key(subject))))
+            .collect();
+        if let Some(refusal) = admit::standing(&refusals, now) {
+            return Err(NotBegun::Refused(refusal));
+        }
+        facts.extend(self.spent(rows, now)?);
         facts.push(self.story.admitted(&self.admission));
         let hold = self.hold(rows, now)?;
         if let Some(held) = &hold {
-            facts.push(self.story.hold_taken(&held.hold, &held.key, held.amount, &held.accounts));
+            facts.push(self.story.hold_taken(held));
         }
         if let Some(effect) = &self.effect {
             facts.push(self.story.effect_intended(effect, &self.call));
@@ -100,7 +122,9 @@ impl Beginning {
         match row.state {
             EffectState::Sent => Some(NotBegun::AlreadySent(row.reference.unwrap_or(Value::Null))),
             EffectState::Failed => None,
-            EffectState::Unknown => Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_default())),
+            EffectState::Unknown => {
+                Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_else(earlier_unknown)))
+            }
             EffectState::Intended => {
                 let reason = "an earlier try was intended and its outcome was never recorded".to_owned();
                 facts.push(self.story.effect_unknown(effect, &reason));
@@ -109,20 +133,38 @@ impl Beginning {
         }
     }
 
+    /// The one use of the yes this call was given.
+    fn spent(&self, rows: &Rows, now: Timestamp) -> Result<Option<event::Proposed>, NotBegun> {
+        let Some(approval) = &self.admission.approval else { return Ok(None) };
+        let row: Option<ApprovalRow> = fold::decode(rows.get("approval", approval.as_str()));
+        let spend = Command::Spend {
+            origin: self.call.origin.clone(),
+            content: self.call.content(),
+            component: self.admission.digest.clone(),
+        };
+        let used = matches!(row.as_ref().map(|row| &row.state), Some(ApprovalState::Spent { .. }));
+        match fold::approval::decide(row.as_ref(), spend, now) {
+            Ok(fact) => Ok(Some(self.story.approval("approval.spent", fact))),
+            Err(_) if used => Err(NotBegun::OutcomeUnknown(
+                "the yes was used by an earlier try, and what came of it was never recorded".to_owned(),
+            )),
+            Err(why) => Err(NotBegun::Denied(why.to_string())),
+        }
+    }
+
     fn hold(&self, rows: &Rows, now: Timestamp) -> Result<Option<HeldCall>, NotBegun> {
         let Some(price) = &self.admission.hold else { return Ok(None) };
-        let in_play: Vec<InPlay> = self
-            .budgets
-            .iter()
-            .map(|budget| {
-                let row = rows.get("account", &account_at(budget, now).key());
-                InPlay { budget: budget.clone(), stands: fold::decode(row).unwrap_or_default() }
-            })
-            .collect();
-        let accounts = accounts(&in_play, price.amount, now).map_err(NotBegun::Refused)?;
+        let looked_up = keys(&self.budgets);
+        let in_play = standing(&self.call, rows, now, &looked_up).ok_or(NotBegun::MovedOn(now))?;
+        let accounts = accounts(&in_play, price.amount).map_err(NotBegun::Refused)?;
         let hold = hold_id(&self.call.origin.deed(), self.call.origin.attempt());
-        Ok(Some(HeldCall { hold, key: price.key.clone(), amount: price.amount, accounts }))
+        Ok(Some(HeldCall { hold, price: price.clone(), accounts }))
     }
+}
+
+/// What is said of an effect whose own event says why it is not known, in words that may be sealed.
+fn earlier_unknown() -> String {
+    "an earlier try of it may have worked, and nobody knows".to_owned()
 }
 
 fn hold_id(deed: &str, attempt: u32) -> HoldId {

@@ -1,8 +1,9 @@
 //! What is asked of the gate.
 
 use crate::model::InferRequest;
-use event::{Digest, EventId, Label, Origin, SeatId};
+use event::{Digest, EventId, Label, Origin, Personal, PrincipalId, SeatId, Topic};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What is passed to the component.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,11 @@ pub enum Payload {
     Infer(InferRequest),
 }
 
+/// Calls within calls go too deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("calls within calls go at most {CHILD_DEPTH_MAX} deep")]
+pub struct TooDeep;
+
 /// One call that a seat wants made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -22,15 +28,29 @@ pub struct Call {
     pub seat: SeatId,
     /// The tool, such as `web.fetch`; for a model its full name, such as `scripted/story`.
     pub tool: String,
+    /// What the call is about, when it belongs to a topic.
+    pub topic: Option<Topic>,
+    /// The person who woke the turn, when a person did: whose budget pays.
+    pub asker: Option<PrincipalId>,
+    /// The goal the call is made for, when it is made for one: whose budget pays.
+    pub goal: Option<String>,
     /// What is passed.
     pub payload: Payload,
     /// The join of the labels of everything the asker has read.
     pub label: Label,
+    /// The persons whose words the asker has read: what the call says may repeat them.
+    pub of: BTreeSet<PrincipalId>,
     /// The event the call follows from.
     pub cause: EventId,
     /// The lease under which the caller works: an append made after it was lost is refused.
     pub fence: Option<record::Fence>,
+    /// What those it is made for may call, outermost first: each must hold a grant for the tool, as the seat must.
+    /// Empty for a call that a seat makes itself.
+    pub within: Vec<Vec<String>>,
 }
+
+/// Calls within calls: deeper than any plugin that calls a script that calls a tool, and an end to it.
+pub const CHILD_DEPTH_MAX: usize = 8;
 
 impl Call {
     /// The arguments as JSON: what policy sees and digests cover.
@@ -41,6 +61,40 @@ impl Call {
             // Serialising plain records of strings and integers cannot fail.
             Payload::Infer(request) => serde_json::to_value(request).unwrap_or(Value::Null),
         }
+    }
+
+    /// The call that something running for this one makes: in the same seat and topic, under the same lease, with at
+    /// most `grants` of what this one may call, labelled with all that this one has read and `read` besides. It draws
+    /// on the same budgets, since those follow from seat, topic, asker and goal.
+    ///
+    /// # Errors
+    /// How deep calls within calls may go, when this one is that deep.
+    pub fn child(
+        &self,
+        ordinal: u32,
+        attempt: u32,
+        (tool, input): (&str, Value),
+        grants: Vec<String>,
+        read: &Label,
+    ) -> Result<Self, TooDeep> {
+        if self.within.len() >= CHILD_DEPTH_MAX {
+            return Err(TooDeep);
+        }
+        let mut within = self.within.clone();
+        within.push(grants);
+        Ok(Self {
+            origin: Origin::Child { of: Box::new(self.origin.clone()), ordinal, attempt },
+            tool: tool.to_owned(),
+            payload: Payload::Tool(input),
+            label: self.label.join(read),
+            within,
+            ..self.clone()
+        })
+    }
+
+    /// `value` as what it is: something that may repeat the words the asker has read.
+    pub(crate) fn personal<T>(&self, value: T) -> Personal<T> {
+        Personal::of(value, self.of.iter().cloned())
     }
 
     /// The digest of the canonical arguments.

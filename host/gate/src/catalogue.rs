@@ -31,6 +31,16 @@ impl EffectClass {
         self != Self::Read
     }
 
+    /// Every class, in order.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Draft, Self::Write, Self::External, Self::Destructive, Self::Privileged];
+
+    /// The class of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.word() == word)
+    }
+
     /// The word policies and manifests use.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -152,6 +162,12 @@ pub trait Catalogue: Send + Sync {
     /// One model by full name.
     fn model(&self, name: &str) -> Option<Arc<ModelSpec>> {
         self.models().into_iter().find(|model| model.name == name)
+    }
+
+    /// The longest that a call of a tool or model may take, in milliseconds; nothing where that is not limited or not
+    /// known, and then what costs by the second is not bought.
+    fn call_ms_max(&self, _name: &str) -> Option<u64> {
+        None
     }
 
     /// The routes the operator granted to a plugin; none when nothing was granted.

@@ -40,6 +40,8 @@ pub struct Asked<'a> {
     pub flow: Flow,
     /// The integrity of what the asker has read.
     pub integrity: Integrity,
+    /// Whether a person said yes to exactly this call.
+    pub approved: bool,
     /// The origins the operator granted the plugin, for the reason of a no. Decides nothing.
     pub granted_text: Vec<String>,
 }
@@ -70,6 +72,7 @@ impl From<&Origin> for OriginKind {
         match origin {
             Origin::Step { .. } => Self::Step,
             Origin::Duty { .. } => Self::Duty,
+            Origin::Child { of, .. } => Self::from(of.as_ref()),
         }
     }
 }
@@ -219,6 +222,8 @@ mod tests {
             department: Some("research".into()),
             line: line.map(|id| SeatId::parse(id).unwrap()),
             grants: Vec::new(),
+            accountabilities: Vec::new(),
+            stands_in: None,
         }
     }
 
@@ -234,6 +239,7 @@ mod tests {
             origin_kind: OriginKind::Step,
             flow: Flow::Unknown,
             integrity: Integrity::Unknown,
+            approved: false,
             granted_text: Vec::new(),
         };
         store(&asked, &Entities::empty(), &schema::generate(&[]).unwrap().schema)

@@ -1,19 +1,22 @@
 //! The one door. Whatever a seat wants done outside passes here, and nothing else reaches the world.
 //!
-//! A [`Call`] is *admitted* by a pure function ([`admit`]): shape, grant, policy, standing refusal, budget,
-//! in this order, and the first no is the answer. Only then does [`Gate::pass`] act: it takes the hold,
+//! A [`Call`] is *admitted* by pure functions ([`admit`]): shape, grant, policy, then what the guards said, standing
+//! refusal, budget, in this order, and the first no is the answer. Only then does [`Gate::pass`] act: it takes the hold,
 //! records the intent of an effect, spends the [`Permit`] on [`Reach`], and writes down what came of it.
 //!
 //! A [`Permit`] cannot be made outside this crate and is spent by value, so a call that did not pass the
-//! gate does not compile. The gate knows neither wasmtime nor any vendor: it defines [`Reach`] and
-//! [`Catalogue`], which `component` implements.
+//! gate does not compile. The gate knows neither wasmtime nor any vendor: it defines [`Reach`],
+//! [`Catalogue`] and [`Guards`], which `component` implements.
 
 pub mod admit;
+pub mod approval;
 mod begin;
 pub mod call;
 pub mod catalogue;
 pub mod deltas;
 pub mod entities;
+pub mod guard;
+mod in_force;
 pub mod model;
 mod outcome;
 pub mod pass;
@@ -25,13 +28,15 @@ pub mod schema;
 mod story;
 pub mod verdict;
 
+pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
 pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
 pub use deltas::Deltas;
+pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
     InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;
 pub use reach::{Failure, FailureKind, Output, Reach, Reached, Reading};
-pub use verdict::{Denial, Refusal, Verdict};
+pub use verdict::{Asking, Denial, Refusal, Verdict};

@@ -5,7 +5,7 @@ use crate::begin::HeldCall;
 use crate::catalogue::Resource;
 use crate::permit::Admission;
 use crate::reach::{FailureKind, Output, Reached};
-use event::{HoldId, Label, NanoUsd, PricesListed};
+use event::{HoldId, Label, NanoUsd};
 use fold::purse::cost;
 
 /// How a hold ends.
@@ -16,6 +16,7 @@ pub(crate) enum HoldEnd {
         accounts: Vec<event::Account>,
         charged: NanoUsd,
         usage: event::Usage,
+        seconds: u64,
     },
     Released {
         hold: HoldId,
@@ -31,25 +32,104 @@ pub(crate) enum HoldEnd {
     },
 }
 
+/// How a hold ends, and why its budgets are refused from now on, if they are.
+pub(crate) struct Ended {
+    pub(crate) end: HoldEnd,
+    pub(crate) blocks: Option<String>,
+}
+
+/// The largest count that the record keeps exactly: 2^53-1.
+const COUNT_MAX: u64 = (1 << 53) - 1;
+
+/// What the provider's figures come to.
+enum Figures {
+    /// They can be right, and cost this.
+    Cost(NanoUsd, event::Usage),
+    /// They cost more than was held; how much where that can be said and kept.
+    Above(Option<(NanoUsd, event::Usage)>),
+    /// They say nothing, or what cannot be.
+    None(&'static str),
+}
+
+/// The seconds a call is charged for. A clock that was set back meanwhile says nothing, so all that it may have taken
+/// count.
+fn seconds(held: &HeldCall, lasted_ms: i64) -> u64 {
+    match (held.price.listed.per_second, u64::try_from(lasted_ms)) {
+        (None, _) => 0,
+        (Some(_), Ok(ms)) => ms.div_ceil(1_000),
+        (Some(_), Err(_)) => held.price.worst.seconds,
+    }
+}
+
 /// Usage that is missing after the call may have left is unknown, never zero.
-pub(crate) fn held_outcome(held: &HeldCall, reached: &Reached, prices: Option<&PricesListed>) -> HoldEnd {
-    let (hold, amount, accounts) = (held.hold.clone(), held.amount, held.accounts.clone());
-    let usage = match &reached.outcome {
-        Ok(Output::Model(response)) => response.usage,
-        Ok(Output::Tool(_)) => Some(event::Usage::default()),
-        Err(failure) if !reached.request_sent => {
-            let reason = format!("no request left: {}", failure.message);
-            return HoldEnd::Released { hold, held: amount, accounts, reason };
-        }
-        Err(_) => None,
+pub(crate) fn held_outcome(held: &HeldCall, reached: &Reached, lasted_ms: i64) -> Ended {
+    let (hold, amount, accounts) = (held.hold.clone(), held.price.amount, held.accounts.clone());
+    let seconds = seconds(held, lasted_ms);
+    if reached.outcome.is_err() && !reached.request_sent {
+        // What stopped it is the step's to say: its sentence may quote what somebody said.
+        let reason = "no request left".to_owned();
+        return Ended { end: HoldEnd::Released { hold, held: amount, accounts, reason }, blocks: None };
+    }
+    let settled = |charged, usage| HoldEnd::Settled {
+        hold: hold.clone(),
+        held: amount,
+        accounts: accounts.clone(),
+        charged,
+        usage,
+        seconds,
     };
-    let price = prices.and_then(|list| list.prices.get(&held.key));
-    match usage.zip(price).and_then(|(usage, price)| cost(price, usage).map(|charged| (usage, charged))) {
-        Some((usage, charged)) => HoldEnd::Settled { hold, held: amount, accounts, charged, usage },
-        None => {
-            let reason = "the call may have been charged and no usage came back".to_owned();
-            HoldEnd::Unknown { hold, held: amount, accounts, reason }
+    let unknown = |reason: &str| HoldEnd::Unknown {
+        hold: hold.clone(),
+        held: amount,
+        accounts: accounts.clone(),
+        reason: reason.to_owned(),
+    };
+    let review = |cost: &str| {
+        format!(
+            "a call of `{}` cost {cost}, and {amount} was held: nothing more is bought until a person has looked, with \
+             `chancery purse review {hold} --reason …`",
+            held.price.key
+        )
+    };
+    match figures(held, reached, seconds) {
+        Figures::Cost(charged, usage) => Ended { end: settled(charged, usage), blocks: None },
+        Figures::Above(Some((charged, usage))) => {
+            Ended { end: settled(charged, usage), blocks: Some(review(&charged.to_string())) }
         }
+        Figures::Above(None) => Ended {
+            end: unknown("the usage that came back is more than can be counted"),
+            blocks: Some(review("more than can be counted")),
+        },
+        Figures::None(reason) => Ended { end: unknown(reason), blocks: None },
+    }
+}
+
+fn figures(held: &HeldCall, reached: &Reached, seconds: u64) -> Figures {
+    let price = &held.price;
+    let (usage, is_model) = match &reached.outcome {
+        Ok(Output::Model(response)) => (response.usage, true),
+        Ok(Output::Tool(_)) => (Some(event::Usage::default()), false),
+        Err(_) => (None, false),
+    };
+    let Some(usage) = usage else {
+        return Figures::None("the call may have been charged and no usage came back");
+    };
+    if is_model && usage.input_tokens == 0 {
+        return Figures::None("the usage that came back counts no input, and there was some");
+    }
+    let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    match cost(&price.listed, usage, seconds) {
+        None => Figures::Above(None),
+        Some(_) if counts.into_iter().any(|count| count > COUNT_MAX) => Figures::Above(None),
+        Some(charged) if charged < NanoUsd::ZERO => Figures::None("the usage that came back has no price"),
+        Some(charged) if charged > price.amount => Figures::Above(Some((charged, usage))),
+        Some(_) if usage.cached_input_tokens > usage.input_tokens => {
+            Figures::None("the usage that came back counts more cached input than input")
+        }
+        Some(_) if usage.output_tokens > price.worst.usage.output_tokens => {
+            Figures::None("the usage that came back counts more output than was asked for")
+        }
+        Some(charged) => Figures::Cost(charged, usage),
     }
 }
 

@@ -3,30 +3,40 @@
 //! Every call leaves its story on one stream, `call-<deed>`: admitted or not, the hold, the intent, the
 //! outcome, the receipts. Whatever is intended and has no outcome is unknown, and is never tried again blind.
 
-use crate::admit::{Facts, admit};
+use crate::admit::{Facts, component, rest, subjects, weigh};
+use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
 use crate::catalogue::Catalogue;
 use crate::deltas::Deltas;
+use crate::entities::LINE_SEATS_MAX;
+use crate::guard::{self, Guards};
+use crate::in_force::Kept;
 use crate::outcome::{held_outcome, is_known, source_label};
 use crate::permit::{Admission, Permit};
-use crate::policy::{PolicyError, PolicySet};
-use crate::purse::InPlay;
+use crate::policy::PolicyError;
+use crate::purse::Moments;
 use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{BudgetSet, Digest, Label, PolicyApplied, PricesListed, ReceiptId, SeatCreated};
+use event::{
+    ApprovalId, DeniedBy, Label, PricesListed, ReceiptId, RefusalSubject, SeatCreated, Timestamp,
+};
 use fold::effect::effect_id;
-use fold::purse::{AccountRow, account_at};
+use fold::refusal::RefusalRow;
 use fold::setting;
 use record::{Append, Clock, Decided, Record};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 /// How often an outcome is written again when the record does not take it: losing one would leave an effect
 /// unknown that is known here.
 const SETTLE_TRIES_MAX: u32 = 5;
 /// How long to wait between those tries.
 const SETTLE_WAIT_MS: u64 = 200;
+
+/// How often a call that is about to begin looks its budgets up again: they change, or another day begins, between a
+/// look and the decision, which is rare once and next to impossible twice.
+const BEGIN_TRIES_MAX: u32 = 4;
 
 /// What may go wrong with the door itself. What goes wrong behind it is data in [`Passed`].
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +53,9 @@ pub enum GateError {
     /// There is no budget: an office without a purse does not start.
     #[error("no budget is set: give the office at least a budget for the day in `[purse]`")]
     NoPurse,
+    /// The record moved on each time the call was about to begin.
+    #[error("the budgets of the call changed {BEGIN_TRIES_MAX} times while it was about to begin: try again")]
+    MovedOn,
 }
 
 /// What a gate is made of.
@@ -51,20 +64,23 @@ pub struct GateParts {
     pub record: Record,
     /// What can be called.
     pub catalogue: Arc<dyn Catalogue>,
+    /// The guards that are asked about a call.
+    pub guards: Arc<dyn Guards>,
     /// What runs a component.
     pub reach: Arc<dyn Reach>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Names of the budgets that every paid call is held on.
-    pub budgets: Vec<String>,
     /// How many times the worst case is held.
     pub headroom: u64,
+    /// How long a call waits for a person's yes.
+    pub approvals: ApprovalTimes,
 }
 
 /// The one door.
 pub struct Gate {
-    parts: GateParts,
-    policy: RwLock<Option<(Digest, Arc<PolicySet>)>>,
+    pub(crate) parts: GateParts,
+    pub(crate) kept: RwLock<Option<Kept>>,
+    pub(crate) moments: Moments,
 }
 
 /// What came of a call.
@@ -90,6 +106,13 @@ pub enum Passed {
     Denied(Denial),
     /// A standing no.
     Refused(Refusal),
+    /// It waits for a person's yes: pass it again once somebody has answered. Nothing was held or intended.
+    Waits {
+        /// What was asked.
+        approval: ApprovalId,
+        /// When no answer becomes a no.
+        expires_at: Timestamp,
+    },
     /// An effect whose outcome nobody knows; trying again could do it twice.
     Unknown {
         /// Why it is not known.
@@ -104,10 +127,10 @@ impl Gate {
     /// [`GateError::NoPurse`] when there is no budget; [`GateError::NoPolicy`] and [`GateError::Policy`] when
     /// the record has no policy set that loads.
     pub async fn new(parts: GateParts) -> Result<Self, GateError> {
-        if parts.budgets.is_empty() {
-            return Err(GateError::NoPurse);
-        }
-        let gate = Self { parts, policy: RwLock::new(None) };
+        let gate = Self { parts, kept: RwLock::new(None), moments: Moments::default() };
+        gate.has_purse().await?;
+        let (head, _) = gate.parts.record.head().await?;
+        gate.parts.record.events_at(&[head]).await?.iter().for_each(|event| gate.moments.saw(event.at));
         gate.policy().await?;
         Ok(gate)
     }
@@ -124,6 +147,8 @@ impl Gate {
     /// [`GateError`] when the record cannot be used or no policy is in force. A no and a failure are no errors.
     pub async fn pass(&self, call: Call, deltas: Option<Arc<dyn Deltas>>) -> Result<Passed, GateError> {
         let story = Story::of(&call);
+        // What nobody holds any more must not stand in this call's way.
+        self.clear_holds().await?;
         match self.ask(&call).await? {
             Verdict::Denied(denial) => {
                 self.tell(&call, story.denied(&denial)).await?;
@@ -133,11 +158,12 @@ impl Gate {
                 self.tell(&call, story.refused(&refusal)).await?;
                 Ok(Passed::Refused(refusal))
             }
+            Verdict::Asks(asking) => self.ask_person(&call, asking, &story).await,
             Verdict::Admitted(admission) => self.act(call, admission, deltas, &story).await,
         }
     }
 
-    /// What the pure half says to `call` now. Reads, writes nothing, calls no model.
+    /// What the pure half and the guards say to `call` now. Reads, writes nothing, calls no model.
     ///
     /// # Errors
     /// As [`Gate::pass`].
@@ -145,28 +171,39 @@ impl Gate {
         let policy = self.policy().await?;
         let seat: Option<SeatCreated> = self.setting(&setting::seat(&call.seat)).await?;
         let prices: Option<PricesListed> = self.setting(setting::PRICES).await?;
-        let at = self.parts.clock.now();
-        let mut budgets = Vec::new();
-        for budget in self.budgets().await? {
-            let key = account_at(&budget, at).key();
-            let row = self.parts.record.row("account", &key).await?;
-            budgets.push(InPlay {
-                budget,
-                stands: fold::decode::<AccountRow>(row.as_ref()).unwrap_or_default(),
-            });
-        }
-        Ok(admit(
-            call,
-            &Facts {
-                seat: seat.as_ref(),
-                catalogue: self.parts.catalogue.as_ref(),
-                policy: &policy,
-                prices: prices.as_ref(),
-                budgets: &budgets,
-                headroom: self.parts.headroom,
-                at,
-            },
-        ))
+        let line = self.line(seat.as_ref()).await?;
+        let line: Vec<&SeatCreated> = line.iter().collect();
+        let at = self.now();
+        let budgets = self.in_play(call, at).await?;
+        let refusals = self.refusals(&subjects(call, self.parts.catalogue.as_ref(), &budgets)).await?;
+        let approval = self.approval_of(call).await?;
+        let said_no = self.said_no(approval.as_ref()).await?;
+        let ahead = self.ahead_of(call).await?;
+        let no_grant = match component(call, self.parts.catalogue.as_ref()) {
+            Some((plugin, digest)) => self.no_grant(&plugin, &digest).await?,
+            None => None,
+        };
+        let facts = Facts {
+            seat: seat.as_ref(),
+            line: &line,
+            catalogue: self.parts.catalogue.as_ref(),
+            policy: &policy,
+            no_grant: no_grant.as_deref(),
+            prices: prices.as_ref(),
+            refusals: &refusals,
+            approval: approval.as_ref(),
+            ahead: ahead.as_ref(),
+            said_no: said_no.as_deref(),
+            budgets: &budgets,
+            headroom: self.parts.headroom,
+            at,
+        };
+        let weighed = match weigh(call, &facts) {
+            Ok(weighed) => weighed,
+            Err(no) => return Ok(no),
+        };
+        let guards = guard::no_to(self.parts.guards.as_ref(), &weighed.guarded(call, &facts)).await;
+        Ok(rest(call, &facts, weighed, guards))
     }
 
     async fn act(
@@ -182,11 +219,23 @@ impl Gate {
                 self.tell(&call, story.refused(&refusal)).await?;
                 return Ok(Passed::Refused(refusal));
             }
+            Err(NotBegun::Denied(reason)) => {
+                let denial = Denial {
+                    by: DeniedBy::Approval,
+                    resource: admission.resource.text().to_owned(),
+                    policies: Vec::new(),
+                    policy_set: admission.policy_set.clone(),
+                    reason,
+                };
+                self.tell(&call, story.denied(&denial)).await?;
+                return Ok(Passed::Denied(denial));
+            }
             Err(NotBegun::AlreadySent(reference)) => {
                 let label = call.label.clone();
                 return Ok(Passed::Done { output: Output::Tool(reference), label, receipts: Vec::new() });
             }
             Err(NotBegun::OutcomeUnknown(reason)) => return Ok(Passed::Unknown { reason }),
+            Err(NotBegun::MovedOn(_)) => return Err(GateError::MovedOn),
         };
         if let Some(held) = &begun.hold {
             self.tell(&call, story.hold_started(&held.hold)).await?;
@@ -198,8 +247,10 @@ impl Gate {
             at: begun.at,
             deltas,
         };
+        let began = self.parts.clock.now();
         let reached = self.parts.reach.reach(permit).await;
-        self.settle(&call, &admission, &begun, reached, story).await
+        let lasted_ms = self.parts.clock.now().since_ms(began);
+        self.settle(&call, &admission, &begun, (reached, lasted_ms), story).await
     }
 
     /// Takes the hold on every budget in play, or on none, and records the intent of an effect, in one commit.
@@ -209,23 +260,29 @@ impl Gate {
         admission: &Admission,
         story: &Story,
     ) -> Result<Result<Begun, NotBegun>, GateError> {
-        let budgets = if admission.hold.is_some() { self.budgets().await? } else { Vec::new() };
         let effect =
             admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
-        let now = self.parts.clock.now();
-        let beginning = Beginning {
-            call: call.clone(),
-            admission: admission.clone(),
-            story: story.clone(),
-            budgets,
-            effect,
-        };
-        let reads = beginning.reads(now);
-        let decided = self.parts.record.decide(reads, move |rows, _| beginning.decide(rows, now)).await?;
-        match decided {
-            Decided::Appended { value, .. } => Ok(value),
-            Decided::Rejected(not_begun) => Ok(Err(not_begun)),
+        let mut at = self.now();
+        for _ in 0..BEGIN_TRIES_MAX {
+            let budgets = self.in_play(call, at).await?;
+            let beginning = Beginning {
+                call: call.clone(),
+                admission: admission.clone(),
+                story: story.clone(),
+                subjects: subjects(call, self.parts.catalogue.as_ref(), &budgets),
+                budgets,
+                effect: effect.clone(),
+            };
+            let reads = beginning.reads();
+            let decided = self.parts.record.decide(reads, move |rows, at| beginning.decide(rows, at)).await?;
+            match decided {
+                Decided::Appended { value, .. } => return Ok(value),
+                Decided::Rejected(NotBegun::MovedOn(later)) => at = later,
+                Decided::Rejected(not_begun) => return Ok(Err(not_begun)),
+            }
+            self.moments.saw(at);
         }
+        Err(GateError::MovedOn)
     }
 
     async fn settle(
@@ -233,15 +290,12 @@ impl Gate {
         call: &Call,
         admission: &Admission,
         begun: &Begun,
-        reached: Reached,
+        (reached, lasted_ms): (Reached, i64),
         story: &Story,
     ) -> Result<Passed, GateError> {
-        let prices: Option<PricesListed> = self.setting(setting::PRICES).await?;
         let receipts: Vec<ReceiptId> = (0..reached.readings.len()).map(|n| story.receipt_id(n)).collect();
         let mut facts = story.receipts(&reached.readings);
-        if let Some(held) = &begun.hold {
-            facts.push(story.hold_ended(held_outcome(held, &reached, prices.as_ref())));
-        }
+        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, &reached, lasted_ms)));
         let label = source_label(admission, &reached).join(&call.label);
         let outcome_known = is_known(&reached);
         let passed = match (&begun.effect, reached.outcome) {
@@ -261,60 +315,71 @@ impl Gate {
                 Passed::Unknown { reason }
             }
         };
-        self.tell(call, facts).await?;
+        self.tell_outcome(call, story, facts, held).await?;
         Ok(passed)
     }
 
     /// Appends to the call's stream. What came of a call is too dear to lose to a busy disk: a few tries.
-    async fn tell(&self, call: &Call, facts: impl Into<Vec<event::Proposed>>) -> Result<(), GateError> {
+    pub(crate) async fn tell(
+        &self,
+        call: &Call,
+        facts: impl Into<Vec<event::Proposed>>,
+    ) -> Result<(), GateError> {
         let events: Vec<event::Proposed> = facts.into();
         if events.is_empty() {
             return Ok(());
         }
-        let append = Append {
-            stream: Story::stream(&call.origin),
-            expected: event::Expected::Any,
-            events,
-            fence: call.fence.clone(),
-        };
+        let stream = Story::stream(&call.origin);
+        let append = Append { stream, expected: event::Expected::Any, events, fence: call.fence.clone() };
+        self.append_patiently(vec![append]).await.map_err(GateError::Record)
+    }
+
+    /// Appends all or none, as often as a busy disk takes.
+    pub(crate) async fn append_patiently(&self, mut appends: Vec<Append>) -> Result<(), record::Error> {
         for _ in 1..SETTLE_TRIES_MAX {
-            match self.parts.record.append_all(vec![append.clone()]).await {
+            match self.parts.record.append_all(appends.clone()).await {
                 Err(record::Error::Unavailable { .. }) => {
                     tokio::time::sleep(std::time::Duration::from_millis(SETTLE_WAIT_MS)).await;
                 }
-                other => return other.map(|_| ()).map_err(GateError::Record),
+                // What came of the call is told without words that were erased meanwhile.
+                Err(record::Error::Erased { .. }) => {
+                    appends.iter_mut().flat_map(|append| &mut append.events).for_each(without_words);
+                }
+                other => return other.map(|_| ()),
             }
         }
-        self.parts.record.append_all(vec![append]).await?;
-        Ok(())
+        self.parts.record.append_all(appends).await.map(|_| ())
     }
 
-    async fn setting<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<Option<T>, GateError> {
+    pub(crate) async fn setting<T: serde::de::DeserializeOwned>(
+        &self,
+        key: &str,
+    ) -> Result<Option<T>, GateError> {
         Ok(fold::decode(self.parts.record.row("setting", key).await?.as_ref()))
     }
 
-    async fn budgets(&self) -> Result<Vec<BudgetSet>, GateError> {
-        let mut budgets = Vec::new();
-        for name in &self.parts.budgets {
-            budgets.push(self.setting(&setting::budget(name)).await?.ok_or(GateError::NoPurse)?);
+    async fn refusals(&self, subjects: &[RefusalSubject]) -> Result<Vec<RefusalRow>, GateError> {
+        let mut standing = Vec::new();
+        for subject in subjects {
+            let row = self.parts.record.row("refusal", &fold::refusal::key(subject)).await?;
+            standing.extend(fold::decode::<RefusalRow>(row.as_ref()));
         }
-        Ok(budgets)
+        Ok(standing)
     }
 
-    /// The policy set in force: the record's newest, loaded anew only when it is another than the last one.
-    async fn policy(&self) -> Result<Arc<PolicySet>, GateError> {
-        let applied: PolicyApplied = self.setting(setting::POLICY).await?.ok_or(GateError::NoPolicy)?;
-        let known = self.policy.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((digest, set)) = known
-            && digest == applied.digest
-        {
-            return Ok(set);
+    /// The seats above `seat`, nearest first, as far as the record knows them.
+    pub(crate) async fn line(&self, seat: Option<&SeatCreated>) -> Result<Vec<SeatCreated>, GateError> {
+        let mut line = Vec::new();
+        let mut next = seat.and_then(|seat| seat.line.clone());
+        while let Some(above) = next.filter(|_| line.len() <= LINE_SEATS_MAX) {
+            let Some(seat) = self.setting::<SeatCreated>(&setting::seat(&above)).await? else { break };
+            next = seat.line.clone();
+            line.push(seat);
         }
-        let catalogue = &self.parts.catalogue;
-        let set = PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models())
-            .map_err(GateError::Policy)?;
-        let set = Arc::new(set);
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Some((applied.digest, set.clone()));
-        Ok(set)
+        Ok(line)
     }
+}
+
+fn without_words(event: &mut event::Proposed) {
+    event.fact.personal_mut().into_iter().for_each(|(_, field)| field.erase());
 }

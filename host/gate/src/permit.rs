@@ -3,7 +3,7 @@
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, Resource};
 use crate::deltas::Deltas;
-use event::{Digest, EffectId, NanoUsd, Origin, Route, Timestamp};
+use event::{ApprovalId, Digest, EffectId, EventId, NanoUsd, Origin, Route, Timestamp, WorstCase};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +18,10 @@ pub struct Admission {
     pub(crate) hold: Option<Price>,
     pub(crate) policy_set: Digest,
     pub(crate) policies: Vec<String>,
+    /// The yes that is used up when the call begins.
+    pub(crate) approval: Option<ApprovalId>,
+    /// The yes given ahead without which it would wait for one.
+    pub(crate) ahead: Option<EventId>,
 }
 
 /// What must be held before the call.
@@ -25,6 +29,9 @@ pub struct Admission {
 pub(crate) struct Price {
     pub(crate) key: String,
     pub(crate) amount: NanoUsd,
+    /// What the key costs: the hold is settled by it, whatever list is in force by then.
+    pub(crate) listed: event::Price,
+    pub(crate) worst: WorstCase,
 }
 
 /// The right to make one call, once. Its fields are private to the gate: there is no other way to get one.

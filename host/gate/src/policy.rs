@@ -5,35 +5,51 @@
 //! - a policy whose evaluation errs is a no, whatever Cedar decides: Cedar skips such a policy, so a forbid
 //!   that overflows would not forbid;
 //! - a call that cannot be put to the policies whole is a no;
-//! - a set is strictly valid for the tools that are loaded, or it does not load;
-//! - a decision looks only at the policies that speak of its action, so it does not slow with the set.
+//! - a set is strictly valid for the tools that are loaded and decides its own cases, or it does not load;
+//! - a permit that was revoked is not evaluated, whichever set it stands in;
+//! - a decision looks only at the policies that speak of its action and of the asker's role, so it does not slow
+//!   with the set.
 //!
-//! Deliberately absent: I/O, time and approvals. Swapping one set for another belongs to whoever holds it.
+//! Deliberately absent: I/O, time and approvals. Which set is in force is [`crate::in_force`]'s to know.
 
 mod case;
+mod change;
 mod context;
+mod diff;
+mod explain;
 #[cfg(test)]
 mod fail_open;
+mod files;
+mod known;
+mod question;
 mod reason;
+mod space;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use crate::entities::{Asked, Flow, OriginKind};
 pub use case::{Case, CaseResult, run_cases};
+pub use change::{Change, NotApplied, beyond_organisation, may_apply, narrows};
 pub use context::SET_ITEMS_MAX;
-pub use text::{Outline, POLICY_ID_BYTES_MAX, Problem, digest};
+pub use diff::{AnswerDiff, Differs, EXAMPLES_MAX, TextDiff};
+pub use explain::{Explained, Held, Looked, Shown};
+pub use files::{FileKind, ORGANISATION_PREFIX, SET_FILES_MAX, file_kind, is_organisation};
+pub use known::{Known, offered};
+pub use question::Question;
+pub use space::{QUESTIONS_MAX, questions};
+pub use text::{Outline, POLICY_ID_BYTES_MAX, Problem, digest, outlines};
 
 use crate::catalogue::{ModelSpec, ToolSpec};
 use crate::entities::{CannotAsk, store, uid};
-use crate::schema::{self, Generated, Omitted, SchemaError, Shape};
+use crate::schema::{self, Generated, Omitted, SchemaError, Shape, Touched};
 use cedar_policy::{
-    ActionConstraint, AuthorizationError, Authorizer, Entities, EntityUid, PolicySet as CedarSet, Request,
-    Schema,
+    AuthorizationError, Authorizer, Entities, EntityUid, PolicySet as CedarSet, Request, Schema,
 };
 use event::{Digest, PolicyText};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use text::Read;
 
 /// Why a set does not load. Each is the operator's to mend.
 #[derive(Debug, thiserror::Error)]
@@ -84,9 +100,13 @@ pub struct Decision {
 #[derive(Debug)]
 pub struct PolicySet {
     digest: Digest,
-    generated: Generated,
-    outlines: Vec<Outline>,
+    generated: Arc<Generated>,
+    read: Arc<[Read]>,
+    cases: Arc<[Case]>,
+    /// Its permits that were revoked.
+    revoked: BTreeSet<String>,
     actions: BTreeMap<String, Action>,
+    plugins: BTreeMap<String, String>,
     models: BTreeMap<String, String>,
     authorizer: Authorizer,
 }
@@ -97,10 +117,15 @@ struct Action {
     uid: EntityUid,
     /// The action itself, alone.
     entities: Entities,
-    /// The plugin that offers the tool; nothing for [`schema::INFER`], where the model says.
+    /// The plugin that offers the tool; nothing for [`schema::INFER`], where the model says, and for
+    /// [`schema::APPROVE`], where the call says.
     plugin: Option<String>,
-    policies: CedarSet,
-    outlines: Vec<Outline>,
+    touches: Touched,
+    /// The policies for a role that some permit or forbid names in its scope, with those for everybody.
+    by_role: BTreeMap<String, CedarSet>,
+    /// Those for everybody.
+    for_all: CedarSet,
+    outlines: Vec<Arc<Outline>>,
 }
 
 /// What the policies answered: the decision before it has words.
@@ -112,45 +137,85 @@ struct Answer {
 }
 
 impl PolicySet {
-    /// Reads, names and checks `texts` for the given tools and models.
+    /// Reads, names and checks the policies among `files` for the given tools and models, and reads the cases
+    /// without putting them.
     ///
     /// # Errors
-    /// [`PolicyError::Texts`] with every fault and its place; [`PolicyError::Schema`] when two tools share a
-    /// name.
-    pub fn load(
-        texts: &[PolicyText],
+    /// [`PolicyError::Texts`] with every fault and its place; [`PolicyError::Case`] for a case that does not
+    /// parse; [`PolicyError::Schema`] when two tools share a name.
+    pub fn valid(
+        files: &[PolicyText],
         tools: &[Arc<ToolSpec>],
         models: &[Arc<ModelSpec>],
     ) -> Result<Self, PolicyError> {
-        let generated = schema::generate(tools)?;
-        let read = text::read(texts, &generated.schema).map_err(PolicyError::Texts)?;
-        let plugins: BTreeMap<&str, &str> =
-            tools.iter().map(|tool| (tool.name.as_str(), tool.plugin.as_str())).collect();
-        let mut actions = BTreeMap::new();
-        for name in generated.inputs.keys() {
-            let plugin = plugins.get(name.as_str()).map(|plugin| (*plugin).to_owned());
-            actions.insert(name.clone(), Action::new(name, plugin, &read, &generated.schema)?);
-        }
+        let (texts, cases) = files::told_apart(files)?;
+        let generated = Arc::new(schema::generate(tools)?);
+        let read: Arc<[Read]> = text::read(&texts, &generated.schema).map_err(PolicyError::Texts)?.into();
+        let plugins = tools.iter().map(|tool| (tool.name.clone(), tool.plugin.clone())).collect();
         let models = models.iter().map(|model| (model.name.clone(), model.plugin.clone())).collect();
-        let outlines = read.into_iter().map(|read| read.outline).collect();
-        let digest = digest(texts);
-        Ok(Self { digest, generated, outlines, actions, models, authorizer: Authorizer::new() })
+        let set = Self {
+            digest: digest(files),
+            generated,
+            read,
+            cases: cases.into(),
+            revoked: BTreeSet::new(),
+            actions: BTreeMap::new(),
+            plugins,
+            models,
+            authorizer: Authorizer::new(),
+        };
+        set.without(&BTreeSet::new())
     }
 
-    /// Loads a set that must decide `cases` as they say.
+    /// Loads a set: it must be valid and decide its own cases as they say, and then its permits named by
+    /// `revoked` count no more. A forbid is never taken out, whatever `revoked` names.
     ///
     /// # Errors
-    /// As [`PolicySet::load`], and [`PolicyError::Cases`] with every case that does not hold.
-    pub fn load_with_cases(
-        texts: &[PolicyText],
+    /// As [`PolicySet::valid`], and [`PolicyError::Cases`] with every case that does not hold.
+    pub fn load(
+        files: &[PolicyText],
         tools: &[Arc<ToolSpec>],
         models: &[Arc<ModelSpec>],
-        cases: &[Case],
+        revoked: &BTreeSet<String>,
     ) -> Result<Self, PolicyError> {
-        let set = Self::load(texts, tools, models)?;
-        let failed: Vec<CaseResult> =
-            run_cases(&set, cases).into_iter().filter(|result| !result.passed).collect();
-        if failed.is_empty() { Ok(set) } else { Err(PolicyError::Cases(failed)) }
+        let set = Self::valid(files, tools, models)?;
+        let results = run_cases(&set, &set.cases);
+        let failed: Vec<CaseResult> = results.into_iter().filter(|result| !result.passed).collect();
+        if !failed.is_empty() {
+            return Err(PolicyError::Cases(failed));
+        }
+        if revoked.is_empty() { Ok(set) } else { set.without(revoked) }
+    }
+
+    /// The same set, of whose permits exactly those named by `revoked` count no more.
+    ///
+    /// # Errors
+    /// [`PolicyError::Schema`], which would be a fault of this host.
+    pub fn without(&self, revoked: &BTreeSet<String>) -> Result<Self, PolicyError> {
+        let permits = self.read.iter().map(|read| &read.outline).filter(|outline| !outline.forbids);
+        let revoked: BTreeSet<String> = permits
+            .filter(|outline| revoked.contains(&outline.id))
+            .map(|outline| outline.id.clone())
+            .collect();
+        let mut actions = BTreeMap::new();
+        for name in self.generated.inputs.keys() {
+            let plugin = self.plugins.get(name).cloned();
+            let counts = |read: &&Read| read.speaks_of(name) && !revoked.contains(&read.outline.id);
+            let own: Vec<&Read> = self.read.iter().filter(counts).collect();
+            let touches = self.generated.touches.get(name).copied().unwrap_or(Touched::Plugin);
+            actions.insert(name.clone(), Action::new(name, plugin, touches, &own, &self.generated.schema)?);
+        }
+        Ok(Self {
+            digest: self.digest.clone(),
+            generated: self.generated.clone(),
+            read: self.read.clone(),
+            cases: self.cases.clone(),
+            revoked,
+            actions,
+            plugins: self.plugins.clone(),
+            models: self.models.clone(),
+            authorizer: Authorizer::new(),
+        })
     }
 
     /// Names the set on every decision: the digest of its files' names and texts.
@@ -171,10 +236,21 @@ impl PolicySet {
         &self.generated.omitted
     }
 
-    /// The policies, in order of file and place.
+    /// The policies, in order of file and place, those that were revoked among them.
+    pub fn outlines(&self) -> impl ExactSizeIterator<Item = &Arc<Outline>> {
+        self.read.iter().map(|read| &read.outline)
+    }
+
+    /// The cases it must decide.
     #[must_use]
-    pub fn outlines(&self) -> &[Outline] {
-        &self.outlines
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// Its permits that were revoked and are not evaluated.
+    #[must_use]
+    pub fn revoked(&self) -> &BTreeSet<String> {
+        &self.revoked
     }
 
     /// Decides one call. The same set and the same call always give the same decision.
@@ -185,7 +261,8 @@ impl PolicySet {
         };
         match self.request(asked, action) {
             Ok((request, entities)) => {
-                let answer = judge(&self.authorizer, &request, &action.policies, &entities);
+                let policies = action.by_role.get(&asked.seat.role).unwrap_or(&action.for_all);
+                let answer = judge(&self.authorizer, &request, policies, &entities);
                 let reason = reason::sentence(asked, &answer, &action.outlines);
                 Decision { allowed: answer.allowed, policies: answer.policies, errors: answer.errors, reason }
             }
@@ -214,6 +291,9 @@ impl PolicySet {
 
     /// A set is made for the tools that were loaded then; a call through another plugin is not asked.
     fn check_plugin(&self, asked: &Asked<'_>, action: &Action) -> Result<(), CannotAsk> {
+        if asked.tool == schema::APPROVE {
+            return Ok(());
+        }
         let offered_by = action.plugin.as_ref().or_else(|| self.models.get(asked.resource.text()));
         match offered_by {
             Some(plugin) if plugin == asked.plugin => Ok(()),
@@ -227,25 +307,27 @@ impl Action {
     fn new(
         name: &str,
         plugin: Option<String>,
-        read: &[text::Read],
+        touches: Touched,
+        own: &[&Read],
         schema: &Schema,
     ) -> Result<Self, SchemaError> {
         let fault = |error: String| SchemaError::Text(error);
         let uid = uid("Action", name).map_err(|error| fault(error.to_string()))?;
         let all = schema.action_entities().map_err(|error| fault(error.to_string()))?;
-        let own = all.get(&uid).cloned();
-        let entities = Entities::from_entities(own, None).map_err(|error| fault(error.to_string()))?;
-        let spoken_of = |read: &&text::Read| match read.policy.action_constraint() {
-            ActionConstraint::Any => true,
-            ActionConstraint::Eq(action) => action == uid,
-            // The schema has no groups of actions, so being in one of these is being one of these.
-            ActionConstraint::In(actions) => actions.contains(&uid),
+        let entities = Entities::from_entities(all.get(&uid).cloned(), None);
+        let entities = entities.map_err(|error| fault(error.to_string()))?;
+        let set = |role: Option<&String>| {
+            // A scope that names another role matches nobody of this one, and looking at a scope cannot err.
+            let concerns = own.iter().filter(|read| read.role.is_none() || read.role.as_ref() == role);
+            CedarSet::from_policies(concerns.map(|read| read.policy.clone()))
+                .map_err(|e| fault(e.to_string()))
         };
-        let own: Vec<&text::Read> = read.iter().filter(spoken_of).collect();
-        let policies = CedarSet::from_policies(own.iter().map(|read| read.policy.clone()))
-            .map_err(|error| fault(error.to_string()))?;
+        let roles: BTreeSet<&String> = own.iter().filter_map(|read| read.role.as_ref()).collect();
+        let by_role =
+            roles.into_iter().map(|role| Ok((role.clone(), set(Some(role))?))).collect::<Result<_, _>>()?;
+        let for_all = set(None)?;
         let outlines = own.iter().map(|read| read.outline.clone()).collect();
-        Ok(Self { uid, entities, plugin, policies, outlines })
+        Ok(Self { uid, entities, plugin, touches, by_role, for_all, outlines })
     }
 }
 

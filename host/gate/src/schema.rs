@@ -21,6 +21,9 @@ pub const BASE: &str = include_str!("../../../policies/schema.cedarschema");
 /// The action of asking a model. No tool may have this name.
 pub const INFER: &str = "infer";
 
+/// The action of answering for a call that waits for a person's yes. No tool may have this name.
+pub const APPROVE: &str = "approve";
+
 /// What every context holds besides the arguments. The host states these; no model, plugin or argument can.
 const FACTS: &str = "    origin_kind: OriginKind,
     flow: Flow,
@@ -28,6 +31,8 @@ const FACTS: &str = "    origin_kind: OriginKind,
     effect: Effect,
     // Whether the operator granted the plugin a route there; true for what is no origin.
     granted: Bool,
+    // Whether a person said yes to exactly this call.
+    approved: Bool,
 ";
 
 /// A place in a tool's arguments that policies cannot see.
@@ -44,7 +49,7 @@ pub struct Omitted {
 /// Why there is no schema.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// Two tools have one name, or a tool is called `infer`: policies could not tell them apart.
+    /// Two tools have one name, or a tool is called `infer` or `approve`: policies could not tell them apart.
     #[error("the tool name `{0}` is already taken; remove one of the plugins that offer it")]
     Taken(String),
     /// The text does not parse: a fault of this host, not of a policy.
@@ -61,8 +66,40 @@ pub(crate) struct Generated {
     pub(crate) schema: Schema,
     /// The visible arguments of each action.
     pub(crate) inputs: BTreeMap<String, Shape>,
+    /// What each action touches.
+    pub(crate) touches: BTreeMap<String, Touched>,
     /// What policies cannot see.
     pub(crate) omitted: Vec<Omitted>,
+}
+
+/// The entity type of what an action touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touched {
+    Origin,
+    Destination,
+    Plugin,
+    Model,
+}
+
+impl Touched {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Origin => "Origin",
+            Self::Destination => "Destination",
+            Self::Plugin => "Plugin",
+            Self::Model => "Model",
+        }
+    }
+}
+
+impl From<&Touches> for Touched {
+    fn from(touches: &Touches) -> Self {
+        match touches {
+            Touches::OriginOf(_) => Self::Origin,
+            Touches::Destination(_) => Self::Destination,
+            Touches::Plugin => Self::Plugin,
+        }
+    }
 }
 
 /// Makes the schema for `tools`, and `infer`.
@@ -70,15 +107,24 @@ pub(crate) struct Generated {
 /// # Errors
 /// [`SchemaError`], when two tools share a name or the text does not parse.
 pub(crate) fn generate(tools: &[Arc<ToolSpec>]) -> Result<Generated, SchemaError> {
-    let mut inputs = BTreeMap::from([(INFER.to_owned(), infer_input())]);
+    let own = [(INFER.to_owned(), infer_input()), (APPROVE.to_owned(), approve_input())];
+    let mut inputs = BTreeMap::from(own);
     let mut text = format!("{BASE}\n// Asking a model.\n");
-    write_action(&mut text, INFER, "Model", &infer_input());
+    let own = [(INFER.to_owned(), Touched::Model), (APPROVE.to_owned(), Touched::Plugin)];
+    let mut touches = BTreeMap::from(own);
+    write_action(&mut text, INFER, Touched::Model, &infer_input());
+    text.push_str(
+        "// Answering for a call that waits for a person's yes; the context is that of the call.\n",
+    );
+    write_action(&mut text, APPROVE, Touched::Plugin, &approve_input());
     let mut omitted = Vec::new();
     let mut sorted: Vec<&ToolSpec> = tools.iter().map(Arc::as_ref).collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     for tool in sorted {
         let (input, unseen) = Shape::of_input(&tool.input_schema);
-        write_action(&mut text, &tool.name, resource_type(&tool.touches), &input);
+        let touched = Touched::from(&tool.touches);
+        write_action(&mut text, &tool.name, touched, &input);
+        touches.insert(tool.name.clone(), touched);
         omitted.extend(unseen.into_iter().map(|unseen| Omitted {
             tool: tool.name.clone(),
             pointer: unseen.pointer,
@@ -89,7 +135,7 @@ pub(crate) fn generate(tools: &[Arc<ToolSpec>]) -> Result<Generated, SchemaError
         }
     }
     let (schema, _) = Schema::from_cedarschema_str(&text).map_err(|e| SchemaError::Text(e.to_string()))?;
-    Ok(Generated { text, schema, inputs, omitted })
+    Ok(Generated { text, schema, inputs, touches, omitted })
 }
 
 /// What policies see of a request to a model: never the conversation, which is long and says nothing about
@@ -102,19 +148,18 @@ fn infer_input() -> Shape {
     ]))
 }
 
-fn resource_type(touches: &Touches) -> &'static str {
-    match touches {
-        Touches::OriginOf(_) => "Origin",
-        Touches::Destination(_) => "Destination",
-        Touches::Plugin => "Plugin",
-    }
+/// What policies see of a call that waits for a yes: which tool, and who wants it.
+fn approve_input() -> Shape {
+    let field = || Field { shape: Shape::One(Scalar::Text), required: true, nullable: false };
+    let names = ["tool", "resource", "asker", "asker_role"];
+    Shape::Record(names.map(|name| (name.to_owned(), field())).into())
 }
 
-fn write_action(out: &mut String, name: &str, resource: &str, input: &Shape) {
+fn write_action(out: &mut String, name: &str, resource: Touched, input: &Shape) {
     out.push_str("action ");
     out.push_str(&shape::quoted(name));
     out.push_str(" appliesTo {\n  principal: [Seat],\n  resource: [");
-    out.push_str(resource);
+    out.push_str(resource.word());
     out.push_str("],\n  context: {\n    input: ");
     input.write(out, 4);
     out.push_str(",\n");
@@ -162,8 +207,8 @@ mod tests {
     origin_kind: OriginKind,"#;
         assert!(made.text.contains(expected), "{}", made.text);
         let actions: Vec<String> = made.schema.actions().map(|a| a.id().unescaped().to_owned()).collect();
-        assert_eq!(actions.len(), 2, "{actions:?}");
-        assert_eq!(made.inputs.keys().collect::<Vec<_>>(), ["infer", "web.fetch"]);
+        assert_eq!(actions.len(), 3, "{actions:?}");
+        assert_eq!(made.inputs.keys().collect::<Vec<_>>(), ["approve", "infer", "web.fetch"]);
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! How the gate writes down a call: every fact of one deed, on one stream, under names derived from the
 //! origin, so that writing it again is the same event.
 
+use crate::begin::HeldCall;
 use crate::call::Call;
 use crate::outcome::HoldEnd;
 use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Account, Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
+    Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
     EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
-    HoldStarted, HoldTaken, Label, NanoUsd, Origin, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
-    StreamName,
+    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId,
+    ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Whose call it is: what each of its facts has in common.
 #[derive(Clone)]
@@ -24,6 +26,7 @@ pub(crate) struct Story {
     actor: Actor,
     cause: EventId,
     label: Label,
+    of: BTreeSet<PrincipalId>,
 }
 
 impl Story {
@@ -36,7 +39,13 @@ impl Story {
             actor,
             cause: call.cause.clone(),
             label: call.label.clone(),
+            of: call.of.clone(),
         }
+    }
+
+    /// What may repeat the words that the asker has read.
+    fn personal<T>(&self, value: T) -> Personal<T> {
+        Personal::of(value, self.of.iter().cloned())
     }
 
     /// The stream that one deed's story stands on.
@@ -62,11 +71,12 @@ impl Story {
         let fact = CallAdmitted {
             origin: self.origin.clone(),
             tool: self.tool.clone(),
-            resource: admission.resource.text().to_owned(),
+            resource: self.personal(admission.resource.text().to_owned()),
             content: self.content.clone(),
             component: admission.digest.clone(),
             policies: admission.policies.clone(),
             policy_set: admission.policy_set.clone(),
+            ahead: admission.ahead.clone(),
         };
         self.say("admitted", self.label.clone(), fact)
     }
@@ -75,12 +85,12 @@ impl Story {
         let fact = CallDenied {
             origin: self.origin.clone(),
             tool: self.tool.clone(),
-            resource: denial.resource.clone(),
+            resource: self.personal(denial.resource.clone()),
             content: self.content.clone(),
             by: denial.by,
             policies: denial.policies.clone(),
             policy_set: denial.policy_set.clone(),
-            reason: denial.reason.clone(),
+            reason: self.personal(denial.reason.clone()),
         };
         [self.say("denied", self.label.clone(), fact)]
     }
@@ -96,19 +106,19 @@ impl Story {
         [self.say("refused", Label::host(), fact)]
     }
 
-    pub(crate) fn hold_taken(
-        &self,
-        hold: &HoldId,
-        key: &str,
-        amount: NanoUsd,
-        accounts: &[Account],
-    ) -> Proposed {
+    /// A fact about the approval of this call, named after what it says.
+    pub(crate) fn approval(&self, what: &str, fact: Fact) -> Proposed {
+        self.say(what, self.label.clone(), fact)
+    }
+
+    pub(crate) fn hold_taken(&self, held: &HeldCall) -> Proposed {
         let fact = HoldTaken {
-            hold: hold.clone(),
+            hold: held.hold.clone(),
             origin: self.origin.clone(),
-            price_key: key.to_owned(),
-            amount,
-            accounts: accounts.to_vec(),
+            price_key: held.price.key.clone(),
+            amount: held.price.amount,
+            accounts: held.accounts.clone(),
+            worst: Some(held.price.worst.clone()),
         };
         self.say("hold.taken", Label::host(), fact)
     }
@@ -119,8 +129,8 @@ impl Story {
 
     pub(crate) fn hold_ended(&self, end: HoldEnd) -> Proposed {
         let fact: Fact = match end {
-            HoldEnd::Settled { hold, held, accounts, charged, usage } => {
-                HoldSettled { hold, held, accounts, charged, usage }.into()
+            HoldEnd::Settled { hold, held, accounts, charged, usage, seconds } => {
+                HoldSettled { hold, held, accounts, charged, usage, seconds }.into()
             }
             HoldEnd::Released { hold, held, accounts, reason } => {
                 HoldReleased { hold, held, accounts, reason }.into()
@@ -129,24 +139,20 @@ impl Story {
                 HoldLeftUnknown { hold, held, accounts, reason }.into()
             }
         };
-        self.say("hold.ended", Label::host(), fact)
+        self.say(HOLD_ENDED, Label::host(), fact)
+    }
+
+    /// The refusal of a budget that paid for a call which cost more than was held.
+    pub(crate) fn overrun(&self, hold: &HoldId, subject: RefusalSubject, reason: &str) -> Proposed {
+        let refusal = fold::refusal::refusal_id(&subject, hold.as_str());
+        let what = format!("refusal/{subject}");
+        let fact = RefusalRaised { refusal, subject, reason: reason.to_owned(), lifts_at: None };
+        self.say(&what, Label::host(), fact)
     }
 
     /// The end of a hold that an earlier try left open; nothing when it has one.
     pub(crate) fn hold_abandoned(&self, hold: &HoldId, row: &HoldRow) -> Option<Proposed> {
-        let (hold, held, accounts) = (hold.clone(), row.held, row.accounts.clone());
-        let fact: Fact = match row.state {
-            HoldState::Taken => {
-                let reason = "the try it was for ended before a paid call began".to_owned();
-                HoldReleased { hold: hold.clone(), held, accounts, reason }.into()
-            }
-            HoldState::Started => {
-                let reason = "the try it was for ended while a paid call was under way".to_owned();
-                HoldLeftUnknown { hold: hold.clone(), held, accounts, reason }.into()
-            }
-            HoldState::Settled | HoldState::Released | HoldState::Unknown => return None,
-        };
-        Some(self.say(&format!("{hold}.abandoned"), Label::host(), fact))
+        hold_abandoned(hold, row, self.actor.clone(), self.cause.clone())
     }
 
     pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call) -> Proposed {
@@ -154,7 +160,7 @@ impl Story {
             effect: effect.clone(),
             origin: self.origin.clone(),
             tool: self.tool.clone(),
-            input: call.input(),
+            input: self.personal(call.input()),
             content: self.content.clone(),
         };
         self.say("effect.intended", self.label.clone(), fact)
@@ -169,12 +175,12 @@ impl Story {
     }
 
     pub(crate) fn effect_failed(&self, effect: &EffectId, reason: &str) -> Proposed {
-        let fact = EffectFailed { effect: effect.clone(), reason: reason.to_owned() };
+        let fact = EffectFailed { effect: effect.clone(), reason: self.personal(reason.to_owned()) };
         self.say("effect.ended", self.label.clone(), fact)
     }
 
     pub(crate) fn effect_unknown(&self, effect: &EffectId, reason: &str) -> Proposed {
-        let fact = EffectLeftUnknown { effect: effect.clone(), reason: reason.to_owned() };
+        let fact = EffectLeftUnknown { effect: effect.clone(), reason: self.personal(reason.to_owned()) };
         self.say("effect.ended", self.label.clone(), fact)
     }
 
@@ -191,7 +197,7 @@ impl Story {
             receipt: self.receipt_id(ordinal),
             origin: self.origin.clone(),
             method: reading.method.clone(),
-            address: reading.address.clone(),
+            address: self.personal(reading.address.clone()),
             status: reading.status,
             sha256: reading.sha256.clone(),
             bytes: reading.bytes,
@@ -201,4 +207,26 @@ impl Story {
         let label = Label { integrity: event::Integrity::Untrusted, ..self.label.clone() };
         self.say(&format!("receipt/{ordinal}"), label, fact)
     }
+}
+
+/// What names the end of a hold, with the call it was taken for: a hold has one end.
+const HOLD_ENDED: &str = "hold.ended";
+
+/// The end of a hold that whoever took it left open; nothing when it has one. It is named as its own end would be, so
+/// the record takes only one of the two.
+pub(crate) fn hold_abandoned(hold: &HoldId, row: &HoldRow, actor: Actor, cause: EventId) -> Option<Proposed> {
+    let id = EventId::derived(&[&row.origin.to_string(), HOLD_ENDED]);
+    let (hold, held, accounts) = (hold.clone(), row.held, row.accounts.clone());
+    let fact: Fact = match row.state {
+        HoldState::Taken => {
+            let reason = "whoever took it was gone before a paid call began".to_owned();
+            HoldReleased { hold, held, accounts, reason }.into()
+        }
+        HoldState::Started => {
+            let reason = "whoever took it was gone while a paid call was under way".to_owned();
+            HoldLeftUnknown { hold, held, accounts, reason }.into()
+        }
+        HoldState::Settled | HoldState::Released | HoldState::Unknown => return None,
+    };
+    Some(Proposed { id, actor, cause: Some(cause), label: Label::host(), fact })
 }

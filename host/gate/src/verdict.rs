@@ -1,8 +1,9 @@
 //! The three noes. Denied: not this call. Refused: a standing no to a subject. Failed is not here: it is
 //! what [`crate::reach`] returns, as data.
 
+use crate::catalogue::{EffectClass, Resource};
 use crate::permit::Admission;
-use event::{DeniedBy, Digest, Timestamp};
+use event::{ApprovalId, DeniedBy, Digest, Timestamp};
 use serde_json::{Value, json};
 
 /// No to this call. It goes back to the model.
@@ -31,7 +32,7 @@ impl Denial {
 /// A standing no to a subject. It ends the turn without further inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is refused: a budget or a price key.
+    /// What is refused: a [`event::RefusalSubject`] as text, a budget or a price key.
     pub subject: String,
     /// Figures and remedy.
     pub reason: String,
@@ -48,11 +49,30 @@ impl Refusal {
     }
 }
 
+/// A call that nothing forbids but the want of a person's yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asking {
+    /// The approval that is wanted: of this deed, these arguments and this component.
+    pub approval: ApprovalId,
+    /// What the call would touch.
+    pub resource: Resource,
+    /// The component that would run.
+    pub component: Digest,
+    /// What the tool may do outside.
+    pub effect: EffectClass,
+    /// Ids of the policies that want a yes.
+    pub policies: Vec<String>,
+    /// Why one is wanted.
+    pub reason: String,
+}
+
 /// What the pure half of the gate says.
 #[derive(Debug)]
 pub enum Verdict {
     /// The call may be made, if its hold can be taken.
     Admitted(Admission),
+    /// Only with a person's yes.
+    Asks(Asking),
     /// Not this call.
     Denied(Denial),
     /// A standing no.

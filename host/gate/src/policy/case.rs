@@ -4,9 +4,9 @@
 //! Always holds: a case is put to the set exactly as a call is. Deliberately absent: cases for what a tool
 //! does; these are about who may call it.
 
-use super::{Decision, PolicyError, PolicySet};
+use super::{Decision, PolicyError, PolicySet, Question};
 use crate::catalogue::{EffectClass, Resource};
-use crate::entities::{Asked, Flow, OriginKind};
+use crate::entities::{Flow, OriginKind};
 use event::{Integrity, SeatCreated, SeatId};
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub struct Case {
 /// What a case came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseResult {
-    /// The case: `ALLOW/….json` or `DENY/….json`.
+    /// The case: `cases/ALLOW/….json` or `cases/DENY/….json`.
     pub name: String,
     /// Whether the decision and the policies behind it are those the case names.
     pub passed: bool,
@@ -85,43 +85,57 @@ struct WrittenContext {
     flow: Flow,
     integrity: Integrity,
     effect: EffectClass,
+    /// Whether a person said yes to it.
+    #[serde(default)]
+    approved: bool,
 }
 
 impl Case {
-    /// Reads the case `name`, which starts with `ALLOW/` or `DENY/`.
+    /// Its file: `cases/ALLOW/….json` or `cases/DENY/….json`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the case `name`, which stands in the folder `ALLOW` or `DENY`.
     ///
     /// # Errors
     /// [`PolicyError::Case`] when the name or the text is not that of a case.
     pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
         let fault = |why: String| PolicyError::Case { name: name.to_owned(), why };
-        let allowed = match name.split_once('/') {
-            Some(("ALLOW", _)) => true,
-            Some(("DENY", _)) => false,
+        let allowed = match name.rsplit('/').nth(1) {
+            Some("ALLOW") => true,
+            Some("DENY") => false,
             _ => return Err(fault("a case stands in `ALLOW` or in `DENY`".to_owned())),
         };
         let written = serde_json::from_str(text).map_err(|error| fault(error.to_string()))?;
         Ok(Self { name: name.to_owned(), allowed, written })
     }
 
-    fn run(&self, set: &PolicySet) -> CaseResult {
+    /// The request.
+    #[must_use]
+    pub fn question(&self) -> Question {
         let written = &self.written;
         let line = seats(&written.line);
-        let above: Vec<&SeatCreated> = line.iter().collect();
-        let resource = written.resource.resource();
-        let decision = set.decide(&Asked {
-            seat: &written.seat.created(line.first().map(|above| above.seat.clone())),
-            line: &above,
-            tool: &written.action,
-            resource: &resource,
-            plugin: &written.plugin,
-            input: &written.input,
+        Question {
+            seat: written.seat.created(line.first().map(|above| above.seat.clone())),
+            line,
+            tool: written.action.clone(),
+            resource: written.resource.resource(),
+            plugin: written.plugin.clone(),
+            input: written.input.clone(),
             effect: written.context.effect,
             origin_kind: written.context.origin_kind,
             flow: written.context.flow,
             integrity: written.context.integrity,
+            approved: written.context.approved,
             granted_text: Vec::new(),
-        });
-        let mut because = written.because.clone();
+        }
+    }
+
+    fn run(&self, set: &PolicySet) -> CaseResult {
+        let decision = self.question().decided_by(set);
+        let mut because = self.written.because.clone();
         because.sort();
         let passed =
             decision.allowed == self.allowed && decision.policies == because && decision.errors.is_empty();
@@ -143,6 +157,8 @@ impl WrittenSeat {
             department: self.department.clone(),
             line,
             grants: Vec::new(),
+            accountabilities: Vec::new(),
+            stands_in: None,
         }
     }
 }

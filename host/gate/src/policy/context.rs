@@ -37,6 +37,7 @@ pub(super) fn context(asked: &Asked<'_>, input: &Shape) -> Result<Context, Canno
         ("integrity", word("Integrity", integrity)?),
         ("effect", word("Effect", asked.effect.word())?),
         ("granted", RestrictedExpression::new_bool(granted)),
+        ("approved", RestrictedExpression::new_bool(asked.approved)),
     ];
     Context::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value)))
         .map_err(|e| CannotAsk(e.to_string()))

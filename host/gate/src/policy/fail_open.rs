@@ -21,7 +21,7 @@ fn load(condition: &str) -> Result<PolicySet, PolicyError> {
     let schema = json!({"type": "object", "required": ["host"], "properties": {
         "host": {"type": "string"}, "amount": {"type": "integer"}, "sum": {"type": "string"}}});
     let pay = tool("pay.send", EffectClass::External, Touches::Plugin, schema);
-    PolicySet::load(&[text("a.cedar", &guarded(condition))], &[pay], &[])
+    PolicySet::valid(&[text("a.cedar", &guarded(condition))], &[pay], &[])
 }
 
 fn decide(set: &PolicySet, input: &Value) -> Decision {
@@ -36,6 +36,7 @@ fn decide(set: &PolicySet, input: &Value) -> Decision {
         origin_kind: OriginKind::Step,
         flow: Flow::Ok,
         integrity: Integrity::Trusted,
+        approved: false,
         granted_text: Vec::new(),
     })
 }
@@ -72,7 +73,7 @@ fn a_permit_that_errs_denies_too_though_another_permits() {
         @id(\"all\") permit (principal, action, resource);";
     let schema = json!({"type": "object", "properties": {"amount": {"type": "integer"}}});
     let pay = tool("pay.send", EffectClass::External, Touches::Plugin, schema);
-    let set = PolicySet::load(&[text("a.cedar", permit)], &[pay], &[]).unwrap();
+    let set = PolicySet::valid(&[text("a.cedar", permit)], &[pay], &[]).unwrap();
     let decision = decide(&set, &json!({"amount": i64::MAX}));
     assert_eq!((decision.allowed, decision.policies), (false, vec!["b".to_owned()]));
 }

@@ -7,6 +7,7 @@ use super::{Answer, Outline};
 use crate::catalogue::Resource;
 use crate::entities::Asked;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How many characters of a resource are shown. The record has the whole.
 const SHOWN_CHARS_MAX: usize = 200;
@@ -16,7 +17,7 @@ const NAMED_MAX: usize = 5;
 
 /// The sentence for `answer` on a call that policies were asked about. `known` are the policies that speak of
 /// the action.
-pub(super) fn sentence(asked: &Asked<'_>, answer: &Answer, known: &[Outline]) -> String {
+pub(super) fn sentence(asked: &Asked<'_>, answer: &Answer, known: &[Arc<Outline>]) -> String {
     if answer.allowed {
         return format!("policy allowed {}: {} permits it", call(asked), listed(&answer.policies));
     }
@@ -39,7 +40,7 @@ fn call(asked: &Asked<'_>) -> String {
     format!("{} on {}", quoted(asked.tool), quoted(asked.resource.text()))
 }
 
-fn no_permit(asked: &Asked<'_>, known: &[Outline]) -> String {
+fn no_permit(asked: &Asked<'_>, known: &[Arc<Outline>]) -> String {
     let mut why = format!("no policy permits it for role {}", quoted(&asked.seat.role));
     let permits: Vec<String> = known
         .iter()
@@ -53,7 +54,7 @@ fn no_permit(asked: &Asked<'_>, known: &[Outline]) -> String {
     why
 }
 
-fn forbidden(answer: &Answer, known: &[Outline]) -> String {
+fn forbidden(answer: &Answer, known: &[Arc<Outline>]) -> String {
     let named: Vec<String> = answer
         .policies
         .iter()

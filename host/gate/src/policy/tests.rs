@@ -1,11 +1,12 @@
 //! Deciding, and the policies of the repository; what the other tests here are made of.
 
-use super::{Asked, Case, Decision, Flow, OriginKind, Outline, PolicyError, PolicySet, run_cases};
+use super::{Case, Decision, Flow, OriginKind, PolicyError, PolicySet, Question, run_cases};
 use crate::catalogue::{EffectClass, ModelSpec, Resource, ToolSpec, Touches};
 use crate::model::{InferRequest, Message, Part, Role};
 use crate::schema::INFER;
 use event::{Digest, Integrity, PolicyText, SeatCreated, SeatId};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,9 +40,24 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
     let react = object(json!({"channel": text, "ts": text, "emoji": text}), &["channel", "ts", "emoji"]);
     let say = object(json!({"session": text, "text": text, "mention": mention}), &["session", "text"]);
     let to = |pointer: &str| Touches::Destination(vec![pointer.into()]);
+    let card = |more: Value, required: &str| {
+        let mut properties = json!({"channel": text, "approval": text, "title": text, "arguments": text,
+            "digest": text, "fields": {"type": "array", "items": {"type": "object"}}});
+        properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object(properties, &["channel", "approval", "title", "arguments", "digest", required])
+    };
+    let shown = card(json!({"thread_ts": text, "until": text, "mention": mention}), "until");
+    let changed = card(json!({"ts": text, "state": text}), "ts");
+    let whisper = object(
+        json!({"channel": text, "thread_ts": text, "user": text, "text": text}),
+        &["channel", "user", "text"],
+    );
     vec![
         tool("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), fetch),
         tool("slack.post", EffectClass::External, to("/channel"), post),
+        tool("slack.card", EffectClass::External, to("/channel"), shown),
+        tool("slack.card-update", EffectClass::External, to("/channel"), changed),
+        tool("slack.whisper", EffectClass::External, to("/channel"), whisper),
         tool("slack.react", EffectClass::External, to("/channel"), react),
         tool("slack.identity", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
         tool("terminal.say", EffectClass::Write, to("/session"), say),
@@ -66,6 +82,8 @@ pub(super) fn seat(role: &str) -> SeatCreated {
         department: None,
         line: None,
         grants: Vec::new(),
+        accountabilities: Vec::new(),
+        stands_in: None,
     }
 }
 
@@ -78,17 +96,43 @@ fn policies_folder() -> PathBuf {
 }
 
 pub(super) fn shipped_texts() -> Vec<PolicyText> {
-    ["duty.cedar", "forbid.cedar", "seat.cedar"]
+    ["approve.cedar", "duty.cedar", "forbid.cedar", "seat.cedar"]
         .map(|name| text(name, &std::fs::read_to_string(policies_folder().join(name)).unwrap()))
         .into()
 }
 
+/// The whole shipped set: policies and cases.
+pub(super) fn shipped_files() -> Vec<PolicyText> {
+    let mut files = shipped_texts();
+    for folder in ["ALLOW", "DENY"] {
+        for entry in std::fs::read_dir(policies_folder().join("cases").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("cases/{folder}/{}", path.file_name().unwrap().to_str().unwrap());
+            files.push(text(&name, &std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files
+}
+
 pub(super) fn shipped() -> PolicySet {
-    PolicySet::load(&shipped_texts(), &tools(), &models()).unwrap()
+    load_files(&shipped_texts()).unwrap()
 }
 
 pub(super) fn load(policy: &str) -> Result<PolicySet, PolicyError> {
-    PolicySet::load(&[text("a.cedar", policy)], &tools(), &models())
+    load_files(&[text("a.cedar", policy)])
+}
+
+pub(super) fn load_files(files: &[PolicyText]) -> Result<PolicySet, PolicyError> {
+    PolicySet::load(files, &tools(), &models(), &BTreeSet::new())
+}
+
+pub(super) fn ids(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// An assistant fetches a page of `origin`.
+pub(super) fn wish(origin: &str, granted: bool) -> Wish {
+    Wish::fetch(origin, granted)
 }
 
 /// One request, owned, to be changed field by field.
@@ -115,44 +159,41 @@ impl Wish {
         }
     }
 
-    pub(super) fn put(&self, set: &PolicySet) -> Decision {
-        set.decide(&Asked {
-            seat: &self.seat,
-            line: &[],
-            tool: self.tool,
-            resource: &self.resource,
-            plugin: self.plugin,
-            input: &self.input,
+    pub(super) fn question(&self) -> Question {
+        Question {
+            seat: self.seat.clone(),
+            line: Vec::new(),
+            tool: self.tool.to_owned(),
+            resource: self.resource.clone(),
+            plugin: self.plugin.to_owned(),
+            input: self.input.clone(),
             effect: EffectClass::Read,
             origin_kind: OriginKind::Step,
             flow: Flow::Unknown,
             integrity: Integrity::Unknown,
+            approved: false,
             granted_text: self.granted_text.clone(),
-        })
+        }
+    }
+
+    pub(super) fn put(&self, set: &PolicySet) -> Decision {
+        self.question().decided_by(set)
     }
 }
 
 #[test]
 fn the_shipped_policies_decide_every_shipped_case_as_it_says() {
-    let mut cases = Vec::new();
-    for folder in ["ALLOW", "DENY"] {
-        for entry in std::fs::read_dir(policies_folder().join("cases").join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = format!("{folder}/{}", path.file_name().unwrap().to_str().unwrap());
-            cases.push(Case::parse(&name, &std::fs::read_to_string(&path).unwrap()).unwrap());
-        }
-    }
-    let set = PolicySet::load_with_cases(&shipped_texts(), &tools(), &models(), &cases);
-    let set = set.unwrap_or_else(|error| match error {
+    let set = load_files(&shipped_files()).unwrap_or_else(|error| match error {
         PolicyError::Cases(failed) => {
             panic!("{}", failed.iter().map(|f| format!("{f}\n")).collect::<String>())
         }
         other => panic!("{other}"),
     });
     let decided: Vec<String> =
-        run_cases(&set, &cases).into_iter().flat_map(|result| result.expected.1).collect();
-    for Outline { id, .. } in set.outlines() {
-        assert!(decided.contains(id), "no case is decided by `{id}`");
+        run_cases(&set, set.cases()).into_iter().flat_map(|result| result.expected.1).collect();
+    assert!(!decided.is_empty());
+    for outline in set.outlines() {
+        assert!(decided.contains(&outline.id), "no case is decided by `{}`", outline.id);
     }
 }
 
@@ -161,8 +202,9 @@ fn a_set_whose_cases_fail_does_not_load() {
     let case = r#"{"seat": {"seat": "seat_a", "role": "stranger"}, "action": "slack.identity", "plugin": "slack",
         "resource": {"plugin": "slack"}, "input": {}, "because": ["nobody"],
         "context": {"origin_kind": "step", "flow": "ok", "integrity": "trusted", "effect": "read"}}"#;
-    let cases = [Case::parse("ALLOW/a.json", case).unwrap(), Case::parse("DENY/b.json", case).unwrap()];
-    match PolicySet::load_with_cases(&shipped_texts(), &tools(), &models(), &cases) {
+    let mut files = shipped_texts();
+    files.extend([text("cases/ALLOW/a.json", case), text("cases/DENY/b.json", case)]);
+    match load_files(&files) {
         Err(PolicyError::Cases(failed)) => {
             assert_eq!(failed.len(), 2, "the second denies for another reason")
         }
@@ -207,7 +249,7 @@ fn a_no_says_what_was_missing_and_what_would_be_allowed() {
 #[test]
 fn an_empty_set_an_unknown_action_and_another_plugin_are_denied() {
     let fetch = Wish::fetch("https://a.example", true);
-    let empty = PolicySet::load(&[], &tools(), &models()).unwrap();
+    let empty = load_files(&[]).unwrap();
     assert!(!fetch.put(&empty).allowed);
     let all = load("@id(\"all\") permit (principal, action, resource);").unwrap();
     assert!(fetch.put(&all).allowed);
@@ -244,7 +286,7 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
         @id("short") permit (principal, action == Action::"note.put", resource)
             when { context.input.to == "C01" && !(context.input has thread) };
         @id("any") permit (principal, action == Action::"note.any", resource);"#;
-    let set = PolicySet::load(&[text("a.cedar", policies)], &tools, &[]).unwrap();
+    let set = PolicySet::valid(&[text("a.cedar", policies)], &tools, &[]).unwrap();
     for (allowed, tool, input) in [
         (true, "note.put", json!({"to": "C01"})),
         (true, "note.put", json!({"to": "C01", "thread": null, "weight": 0.5, "more": [{"type": "rule"}]})),
@@ -260,7 +302,9 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
     }
     let unseen: Vec<_> = set.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
     assert_eq!(unseen, [("note.any", ""), ("note.put", "/weight")]);
-    assert_eq!(shipped().omitted(), [], "policies see all of the shipped tools' arguments");
+    let shipped = shipped();
+    let unseen: Vec<_> = shipped.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
+    assert_eq!(unseen, [("slack.card", "/fields"), ("slack.card-update", "/fields")], "all else is seen");
 }
 
 #[test]
@@ -300,4 +344,42 @@ fn a_decision_looks_only_at_the_policies_of_its_action() {
     assert_eq!(of("terminal.say"), ["any", "other"]);
     assert_eq!(of("infer"), ["any"]);
     assert_eq!(Wish::fetch("https://a.example", true).put(&set).policies, ["one", "two"]);
+}
+
+#[test]
+fn a_revoked_permit_counts_in_no_set_and_a_forbid_cannot_be_taken_out() {
+    let set = shipped();
+    let granted = wish("https://a.example", true);
+    assert!(granted.put(&set).allowed);
+    let revoked = ids(&["assistant-fetches", "granted-origins-only", "no-such-policy"]);
+    let without = PolicySet::load(&shipped_files(), &tools(), &models(), &revoked).unwrap();
+    assert_eq!(
+        without.revoked(),
+        &ids(&["assistant-fetches"]),
+        "the cases still speak of the set as written"
+    );
+    let decision = granted.put(&without);
+    assert!(!decision.allowed && decision.policies.is_empty(), "{decision:?}");
+    assert_eq!(wish("https://a.example", false).put(&without).policies, ["granted-origins-only"]);
+    assert!(granted.put(&without.without(&BTreeSet::new()).unwrap()).allowed);
+}
+
+#[test]
+fn a_policy_of_another_role_is_not_even_looked_at_and_decides_the_same() {
+    let set = load(
+        "@id(\"a\") permit (principal in Role::\"a\", action == Action::\"web.fetch\", resource);
+         @id(\"b\") permit (principal in Role::\"b\", action == Action::\"web.fetch\", resource);
+         @id(\"c\") permit (principal is Seat in Role::\"b\", action, resource);
+         @id(\"d\") permit (principal in Seat::\"seat_front-desk\", action == Action::\"web.fetch\", resource)
+         when { context.input.url like \"*x\" };",
+    )
+    .unwrap();
+    let of = |role: &str, page: &str| {
+        let input = json!({"url": format!("https://a.example/{page}")});
+        Wish { seat: seat(role), input, ..wish("https://a.example", true) }.put(&set).policies
+    };
+    assert_eq!(of("a", "y"), ["a"]);
+    assert_eq!(of("b", "y"), ["b", "c"]);
+    assert_eq!(of("c", "y"), [] as [&str; 0]);
+    assert_eq!(of("c", "x"), ["d"]);
 }

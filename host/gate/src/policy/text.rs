@@ -4,13 +4,16 @@
 //! Cedar warns of a policy that can never apply, and a forbid that can never apply forbids nothing.
 //! Deliberately absent: templates. A policy says what it means where it stands.
 
+use super::files::{FileKind, ORGANISATION_PREFIX, file_kind, is_organisation};
 use cedar_policy::{
-    Effect, ParseErrors, Policy, PolicyId, PolicySet, Schema, ValidationError, ValidationMode, Validator,
+    ActionConstraint, Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet, PrincipalConstraint,
+    Schema, ValidationError, ValidationMode, Validator,
 };
 use event::{Digest, PolicyText};
 use miette::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 /// Longest `@id`: it stands on every decision and in every reason.
 pub const POLICY_ID_BYTES_MAX: usize = 80;
@@ -45,6 +48,8 @@ pub struct Outline {
     pub id: String,
     /// The file it stands in.
     pub file: String,
+    /// Its first line there, from 1.
+    pub line: usize,
     /// Whether it forbids; else it permits.
     pub forbids: bool,
     /// Its `@reason`, which says in a sentence what it permits or why it forbids.
@@ -64,9 +69,37 @@ pub fn digest(texts: &[PolicyText]) -> Digest {
 /// A policy with its name and where it stands.
 #[derive(Debug)]
 pub(super) struct Read {
-    pub(super) outline: Outline,
+    pub(super) outline: Arc<Outline>,
     pub(super) policy: Policy,
+    /// The one role whose seats its scope is about; nothing when it is about others, or written otherwise.
+    pub(super) role: Option<String>,
     place: Place,
+}
+
+impl Read {
+    fn new(outline: Outline, policy: Policy, place: Place) -> Self {
+        let role = match policy.principal_constraint() {
+            PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => named_role(&uid),
+            PrincipalConstraint::Any | PrincipalConstraint::Eq(_) | PrincipalConstraint::Is(_) => None,
+        };
+        Self { outline: Arc::new(outline), policy, role, place }
+    }
+
+    /// Whether its scope has the action of this name.
+    pub(super) fn speaks_of(&self, action: &str) -> bool {
+        let is = |uid: &EntityUid| uid.id().unescaped() == action;
+        match self.policy.action_constraint() {
+            ActionConstraint::Any => true,
+            ActionConstraint::Eq(uid) => is(&uid),
+            // The schema has no groups of actions, so being in one of these is being one of these.
+            ActionConstraint::In(uids) => uids.iter().any(is),
+        }
+    }
+}
+
+/// The role that `uid` names. Nothing is in a role but the seats that have it.
+fn named_role(uid: &EntityUid) -> Option<String> {
+    (uid.type_name().to_string() == "Role").then(|| uid.id().unescaped().to_owned())
 }
 
 /// A byte of a file.
@@ -113,6 +146,21 @@ pub(super) fn read(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, V
     if faults.found.is_empty() { Ok(all) } else { Err(faults.found) }
 }
 
+/// The policies in `files`, read and not checked against anything: what a set holds, also where its tools are not.
+///
+/// # Errors
+/// Every fault of reading.
+pub fn outlines(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>> {
+    let mut faults = Faults { texts: files, found: Vec::new() };
+    let mut all = Vec::new();
+    for (number, text) in files.iter().enumerate() {
+        if file_kind(&text.name) == Some(FileKind::Policies) {
+            all.extend(read_file(number, text, &mut faults).into_iter().map(|read| read.outline));
+        }
+    }
+    if faults.found.is_empty() { Ok(all) } else { Err(faults.found) }
+}
+
 fn read_file(file: usize, text: &PolicyText, faults: &mut Faults<'_>) -> Vec<Read> {
     let set: PolicySet = match text.text.parse() {
         Ok(set) => set,
@@ -135,8 +183,9 @@ fn read_file(file: usize, text: &PolicyText, faults: &mut Faults<'_>) -> Vec<Rea
         let offset = text.text.get(end..).and_then(|rest| rest.find(&source)).map_or(end, |at| end + at);
         end = offset + source.len();
         let place = Place { file, offset };
-        match named(policy, &text.name) {
-            Ok((outline, policy)) => read.push(Read { outline, policy, place }),
+        let line = faults.at(place).line;
+        match named(policy, &text.name, line) {
+            Ok((outline, policy)) => read.push(Read::new(outline, policy, place)),
             Err(message) => faults.add(place, message),
         }
     }
@@ -153,7 +202,7 @@ fn in_order(set: &PolicySet) -> Vec<&Policy> {
     all
 }
 
-fn named(policy: &Policy, file: &str) -> Result<(Outline, Policy), String> {
+fn named(policy: &Policy, file: &str, line: usize) -> Result<(Outline, Policy), String> {
     let id = policy.annotation("id").ok_or("a policy needs an annotation `@id(\"…\")` that names it")?;
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     if id.is_empty() || id.len() > POLICY_ID_BYTES_MAX || !id.bytes().all(plain) {
@@ -161,9 +210,15 @@ fn named(policy: &Policy, file: &str) -> Result<(Outline, Policy), String> {
             "`@id` must be letters, digits, `-`, `_` and `.`, at most {POLICY_ID_BYTES_MAX} of them"
         ));
     }
+    if is_organisation(file) && policy.effect() == Effect::Permit {
+        return Err(format!(
+            "a file that starts with `{ORGANISATION_PREFIX}` is the organisation's own and only forbids"
+        ));
+    }
     let outline = Outline {
         id: id.to_owned(),
         file: file.to_owned(),
+        line,
         forbids: policy.effect() == Effect::Forbid,
         reason: policy.annotation("reason").filter(|reason| !reason.is_empty()).map(str::to_owned),
     };
@@ -274,7 +329,7 @@ mod tests {
             ["a.cedar:1:1: templates are not supported; write the principal and resource out"]
         );
         assert!(matches!(
-            PolicySet::load(&[text("a.cedar", ""), text("a.cedar", "")], &tools(), &models()),
+            PolicySet::valid(&[text("a.cedar", ""), text("a.cedar", "")], &tools(), &models()),
             Err(PolicyError::Texts(problems)) if problems.len() == 1
         ));
     }
@@ -302,6 +357,22 @@ mod tests {
         ] {
             let found = problems(&format!("@id(\"a\") forbid ({condition} }};"));
             assert!(found.iter().any(|problem| problem.contains(said)), "{condition}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_organisations_own_only_forbids() {
+        let load = |text_of: &str| PolicySet::valid(&[text("org-quiet.cedar", text_of)], &tools(), &models());
+        assert!(load("@id(\"a\") forbid (principal, action, resource) when { context.approved };").is_ok());
+        match load("\n@id(\"a\") permit (principal, action, resource);") {
+            Err(PolicyError::Texts(problems)) => {
+                assert!(
+                    problems[0]
+                        .to_string()
+                        .starts_with("org-quiet.cedar:2:1: a file that starts with `org-`")
+                )
+            }
+            other => panic!("{other:?}"),
         }
     }
 

@@ -1,0 +1,378 @@
+//! A person's yes: asked for before anything is held, answered by someone policy lets, used once.
+//!
+//! Always holds: what is shown is what runs, by digest; the asking and the answer stand in the record, so a
+//! restart forgets neither; the answer is taken only from a person whose seat the policies let answer for this
+//! tool, and they are asked at the moment of the answer. Deliberately absent: cards and buttons; whoever draws
+//! one hands its click to [`Gate::answer`].
+
+use crate::call::Call;
+use crate::catalogue::{EffectClass, Resource};
+use crate::pass::{Gate, GateError, Passed};
+use crate::policy::{Asked, Flow, OriginKind};
+use crate::schema::APPROVE;
+use crate::story::Story;
+use crate::verdict::Asking;
+use event::{
+    Actor, ApprovalAsked, ApprovalGivenAhead, ApprovalId, ApprovalWithdrawn, Digest, Event, EventId,
+    Expected, Fact, Integrity, Label, Personal, PrincipalId, Proposed, SeatCreated, SeatId, StreamName,
+    Timestamp,
+};
+use fold::ahead::{Ahead, AheadRow};
+use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, approval_id, stream};
+use fold::seat::{SeatState, Seats};
+use fold::{Projection, decode};
+use record::{Append, Decided, RowKey};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// How long a call waits for a yes when nothing else is said: a quarter of an hour (mechanisms, section 5).
+pub const WAIT_MS: i64 = 15 * 60 * 1_000;
+/// The longest wait that may be set: a script may wait for days, and a month is no answer.
+pub const WAIT_MS_MAX: i64 = 30 * 24 * 60 * 60 * 1_000;
+/// Seats looked through for those a person holds: far above any office, and a bound on one answer's work.
+const SEATS_MAX: usize = 10_000;
+
+/// How long a call waits for a person's yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalTimes {
+    /// For a class that is not named, in milliseconds.
+    pub wait_ms: i64,
+    /// By effect class of the tool, in milliseconds.
+    pub by_class: BTreeMap<EffectClass, i64>,
+}
+
+impl Default for ApprovalTimes {
+    fn default() -> Self {
+        Self { wait_ms: WAIT_MS, by_class: BTreeMap::new() }
+    }
+}
+
+impl ApprovalTimes {
+    /// When a call of this class, asked for at `at`, expires.
+    #[must_use]
+    pub fn expires_at(&self, class: EffectClass, at: Timestamp) -> Timestamp {
+        let wait_ms = self.by_class.get(&class).copied().unwrap_or(self.wait_ms);
+        Timestamp(at.0.saturating_add(wait_ms.clamp(1, WAIT_MS_MAX)))
+    }
+}
+
+/// What a person answers to a call that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, to exactly what was shown.
+    Yes,
+    /// No, and why; the reason may be empty.
+    No(String),
+}
+
+/// Why an answer is not taken. Each is something to tell the person who gave it.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// The approval stands otherwise.
+    #[error(transparent)]
+    Approval(#[from] CannotApprove),
+    /// No seat this person holds may answer it.
+    #[error("`{by}` may not answer for this call: {reason}")]
+    NotEntitled {
+        /// Who.
+        by: PrincipalId,
+        /// What the policies said, or that they hold no seat.
+        reason: String,
+    },
+    /// The gate could not be used.
+    #[error(transparent)]
+    Gate(#[from] GateError),
+}
+
+impl From<record::Error> for AnswerError {
+    fn from(error: record::Error) -> Self {
+        Self::Gate(error.into())
+    }
+}
+
+impl Gate {
+    /// The approval of exactly this call, when one was ever asked for.
+    pub(crate) async fn approval_of(&self, call: &Call) -> Result<Option<ApprovalRow>, GateError> {
+        let catalogue = &self.parts.catalogue;
+        let component = match &call.payload {
+            crate::Payload::Tool(_) => catalogue.tool(&call.tool).map(|spec| spec.digest.clone()),
+            crate::Payload::Infer(_) => catalogue.model(&call.tool).map(|spec| spec.digest.clone()),
+        };
+        let Some(component) = component else { return Ok(None) };
+        let id = approval_id(&call.origin, &call.tool, &call.content(), &component);
+        self.approval(&id).await
+    }
+
+    /// What was given ahead to the seat of `call` for its tool on its resource.
+    pub(crate) async fn ahead_of(&self, call: &Call) -> Result<Option<AheadRow>, GateError> {
+        let crate::Payload::Tool(input) = &call.payload else { return Ok(None) };
+        let catalogue = &self.parts.catalogue;
+        let Some(spec) = catalogue.tool(&call.tool) else { return Ok(None) };
+        let Ok(resource) = catalogue.resource(&spec, input) else { return Ok(None) };
+        let key = fold::ahead::key(&call.seat, &call.tool, &Digest::of(resource.text().as_bytes()));
+        Ok(decode(self.parts.record.row(Ahead.name(), &key).await?.as_ref()))
+    }
+
+    /// What the person said who said no to it; rows hold none of their words, so their event is asked.
+    pub(crate) async fn said_no(&self, approval: Option<&ApprovalRow>) -> Result<Option<String>, GateError> {
+        let no = approval.filter(|row| matches!(row.state, ApprovalState::Denied { .. }));
+        let Some(row) = no else { return Ok(None) };
+        let event = self.parts.record.event(&answer_id(&row.approval, DENIED)).await?;
+        match event.map(|event| event.fact) {
+            Some(Fact::ApprovalDenied(denied)) => Ok(denied.reason.value().cloned()),
+            _ => Ok(None),
+        }
+    }
+
+    /// Where an approval stands.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub async fn approval(&self, id: &ApprovalId) -> Result<Option<ApprovalRow>, GateError> {
+        Ok(decode(self.parts.record.row(Approvals.name(), id.as_str()).await?.as_ref()))
+    }
+
+    /// Writes down that the call waits, once however often it is passed.
+    pub(crate) async fn ask_person(
+        &self,
+        call: &Call,
+        asking: Asking,
+        story: &Story,
+    ) -> Result<Passed, GateError> {
+        let now = self.parts.clock.now();
+        let id = asking.approval.clone();
+        let expires_at = self.parts.approvals.expires_at(asking.effect, now);
+        let fact = asked(call, asking, expires_at);
+        let event = story.approval("approval.asked", fact.into());
+        let append = Append {
+            stream: stream(&call.origin),
+            expected: Expected::Any,
+            events: vec![event],
+            fence: call.fence.clone(),
+        };
+        let key = id.as_str().to_owned();
+        let reads = vec![RowKey::new(Approvals.name(), &key)];
+        let decided = self
+            .parts
+            .record
+            .decide(reads, move |rows, _| match rows.state::<ApprovalRow>(Approvals.name(), &key) {
+                Some(stands) => Ok::<_, std::convert::Infallible>((Vec::new(), stands.expires_at)),
+                None => Ok((vec![append], expires_at)),
+            })
+            .await?;
+        match decided {
+            Decided::Appended { value: expires_at, .. } => Ok(Passed::Waits { approval: id, expires_at }),
+            Decided::Rejected(never) => match never {},
+        }
+    }
+
+    /// Takes a person's answer to a call that waits. Saying the same twice is refused as answered before.
+    ///
+    /// # Errors
+    /// [`AnswerError`], for whoever answered.
+    pub async fn answer(
+        &self,
+        approval: &ApprovalId,
+        by: &PrincipalId,
+        answer: Answer,
+    ) -> Result<Event, AnswerError> {
+        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
+        let asked = self.asked_as(&row).await?;
+        let (seat, policies) = self.entitled(&row, &asked, by).await?;
+        let actor = Actor { principal: by.clone(), seat: Some(seat.clone()) };
+        let (what, command) = match answer {
+            Answer::Yes => {
+                let content = asked.content.clone();
+                (GIVEN, Command::Give { by: by.clone(), seat, content, policies })
+            }
+            Answer::No(reason) => (DENIED, Command::Deny { by: by.clone(), seat, reason }),
+        };
+        let cause = self.parts.record.event(&row.asked_as).await?.ok_or(CannotApprove::NotAsked)?;
+        let (now, key, origin) = (self.parts.clock.now(), approval.as_str().to_owned(), row.origin.clone());
+        let id = answer_id(approval, what);
+        let reads = vec![RowKey::new(Approvals.name(), &key)];
+        let decided = self
+            .parts
+            .record
+            .decide(reads, move |rows, _| {
+                let stands: Option<ApprovalRow> = rows.state(Approvals.name(), &key);
+                let fact = fold::approval::decide(stands.as_ref(), command, now)?;
+                let event = Proposed { id, actor, cause: Some(cause.id), label: cause.label, fact };
+                let stream = stream(&origin);
+                let append = Append { stream, expected: Expected::Any, events: vec![event], fence: None };
+                Ok::<_, CannotApprove>((vec![append], ()))
+            })
+            .await?;
+        match decided {
+            Decided::Appended { events, .. } => {
+                events.into_iter().next().ok_or_else(|| CannotApprove::NotAsked.into())
+            }
+            Decided::Rejected(why) => Err(why.into()),
+        }
+    }
+
+    /// Says yes ahead to every later call of the seat that asked, to the same tool on the same resource: a repeated
+    /// yes made a narrow grant. With `exact`, only with exactly the arguments that were shown.
+    ///
+    /// # Errors
+    /// [`AnswerError`], for whoever said it.
+    pub async fn give_ahead(
+        &self,
+        approval: &ApprovalId,
+        by: &PrincipalId,
+        exact: bool,
+        until: Option<Timestamp>,
+        reason: &str,
+    ) -> Result<Event, AnswerError> {
+        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
+        let asked = self.asked_as(&row).await?;
+        let (by_seat, _) = self.entitled(&row, &asked, by).await?;
+        let fact = ApprovalGivenAhead {
+            seat: row.seat.clone(),
+            tool: row.tool.clone(),
+            resource_digest: Digest::of(asked.resource.text().as_bytes()),
+            resource: asked.resource.clone(),
+            content: exact.then(|| row.content.clone()),
+            until,
+            by: by.clone(),
+            by_seat: by_seat.clone(),
+            reason: Personal::of(reason.to_owned(), [by.clone()]),
+        };
+        self.state(&row, by, by_seat, fact.into()).await
+    }
+
+    /// Withdraws what was given ahead for the call that `approval` asked for.
+    ///
+    /// # Errors
+    /// [`AnswerError`], for whoever said it.
+    pub async fn withdraw_ahead(
+        &self,
+        approval: &ApprovalId,
+        by: &PrincipalId,
+        reason: &str,
+    ) -> Result<Event, AnswerError> {
+        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
+        let asked = self.asked_as(&row).await?;
+        let (by_seat, _) = self.entitled(&row, &asked, by).await?;
+        let fact = ApprovalWithdrawn {
+            seat: row.seat.clone(),
+            tool: row.tool.clone(),
+            resource_digest: Digest::of(asked.resource.text().as_bytes()),
+            by: by.clone(),
+            by_seat: by_seat.clone(),
+            reason: Personal::of(reason.to_owned(), [by.clone()]),
+        };
+        self.state(&row, by, by_seat, fact.into()).await
+    }
+
+    /// Appends what a person states about a seat's approvals. Said again at another moment, it is another event.
+    async fn state(
+        &self,
+        row: &ApprovalRow,
+        by: &PrincipalId,
+        seat: SeatId,
+        fact: Fact,
+    ) -> Result<Event, AnswerError> {
+        let now = self.parts.clock.now();
+        let event = Proposed {
+            id: EventId::derived(&[row.approval.as_str(), fact.kind(), &now.to_string()]),
+            actor: Actor { principal: by.clone(), seat: Some(seat) },
+            cause: Some(row.asked_as.clone()),
+            label: Label::host(),
+            fact,
+        };
+        let stream = StreamName::new("ahead", &row.seat);
+        let events = self.parts.record.append(stream, Expected::Any, vec![event]).await?;
+        events.into_iter().next().ok_or_else(|| CannotApprove::NotAsked.into())
+    }
+
+    /// What was asked, in full.
+    ///
+    /// # Errors
+    /// When there is no such approval, or the record cannot be read.
+    pub async fn asked_as(&self, row: &ApprovalRow) -> Result<ApprovalAsked, AnswerError> {
+        match self.parts.record.event(&row.asked_as).await?.map(|event| event.fact) {
+            Some(Fact::ApprovalAsked(asked)) => Ok(asked),
+            _ => Err(CannotApprove::NotAsked.into()),
+        }
+    }
+
+    /// The first seat of this person that the policies let answer, and those policies.
+    async fn entitled(
+        &self,
+        row: &ApprovalRow,
+        asked: &ApprovalAsked,
+        by: &PrincipalId,
+    ) -> Result<(SeatId, Vec<String>), AnswerError> {
+        let policy = self.policy().await?;
+        let asker: Option<SeatCreated> = self.setting(&fold::setting::seat(&row.seat)).await?;
+        let asker_role = asker.map(|seat| seat.role).unwrap_or_default();
+        let plugin = self.plugin_of(&asked.tool);
+        let resource = Resource::Plugin(plugin.clone());
+        let input = json!({
+            "tool": asked.tool, "resource": asked.resource.text(), "asker": row.seat, "asker_role": asker_role,
+        });
+        let mut reason = "they hold no seat of this office".to_owned();
+        for seat in self.seats_of(by).await? {
+            let line = self.line(Some(&seat)).await?;
+            let line: Vec<&SeatCreated> = line.iter().collect();
+            let decision = policy.decide(&Asked {
+                seat: &seat,
+                line: &line,
+                tool: APPROVE,
+                resource: &resource,
+                plugin: &plugin,
+                input: &input,
+                effect: EffectClass::of_word(&asked.effect).unwrap_or(EffectClass::Privileged),
+                origin_kind: OriginKind::from(&row.origin),
+                flow: Flow::Unknown,
+                integrity: Integrity::Trusted,
+                approved: true,
+                granted_text: Vec::new(),
+            });
+            if decision.allowed {
+                return Ok((seat.seat, decision.policies));
+            }
+            reason = decision.reason;
+        }
+        Err(AnswerError::NotEntitled { by: by.clone(), reason })
+    }
+
+    fn plugin_of(&self, tool: &str) -> String {
+        let catalogue = &self.parts.catalogue;
+        let tool_plugin = catalogue.tool(tool).map(|spec| spec.plugin.clone());
+        tool_plugin.or_else(|| catalogue.model(tool).map(|spec| spec.plugin.clone())).unwrap_or_default()
+    }
+
+    async fn seats_of(&self, by: &PrincipalId) -> Result<Vec<SeatCreated>, GateError> {
+        let rows = self.parts.record.ranked(Seats.name(), i64::MIN, SEATS_MAX).await?;
+        let states = rows.iter().filter_map(|(_, row)| decode::<SeatState>(Some(row)));
+        Ok(states.filter(|state| state.holder.as_ref() == Some(by)).map(|state| state.seat).collect())
+    }
+}
+
+const GIVEN: &str = "approval.given";
+const DENIED: &str = "approval.denied";
+
+/// The name of an answer: the same answer twice is one event.
+fn answer_id(approval: &ApprovalId, what: &str) -> EventId {
+    EventId::derived(&[approval.as_str(), what])
+}
+
+fn asked(call: &Call, asking: Asking, expires_at: Timestamp) -> ApprovalAsked {
+    ApprovalAsked {
+        approval: asking.approval,
+        origin: call.origin.clone(),
+        seat: call.seat.clone(),
+        topic: call.topic.clone(),
+        tool: call.tool.clone(),
+        resource: call.personal(asking.resource.text().to_owned()),
+        input: call.personal(call.input()),
+        content: call.content(),
+        component: asking.component,
+        effect: asking.effect.word().to_owned(),
+        policies: asking.policies,
+        reason: call.personal(asking.reason),
+        expires_at,
+    }
+}

@@ -1,0 +1,105 @@
+//! Which policies are in force: the record's set as this host can load it, without what was revoked.
+//!
+//! Always holds: a decision is made with the set the record names, as soon as the record names it, or, when that
+//! set does not load beside the tools of this host, with the last one that did; in both without every permit that
+//! was revoked by then. A host that starts has no last one, and does not start. Deliberately absent: applying,
+//! proposing, revoking: those are facts that others append.
+
+use crate::pass::{Gate, GateError};
+use crate::policy::PolicySet;
+use event::{PluginGranted, PluginRevoked, PolicyApplied};
+use fold::setting::{self, InForce};
+use std::sync::{Arc, PoisonError};
+
+/// The set that decides, and what the record said when it was loaded.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    stated: InForce,
+    set: Arc<PolicySet>,
+    /// Why it is not the set that the record names.
+    trouble: Option<Arc<str>>,
+}
+
+impl Gate {
+    /// The policy set that decides now. Loads only when the record says something else than the last time.
+    pub(crate) async fn policy(&self) -> Result<Arc<PolicySet>, GateError> {
+        let stated = match self.setting::<InForce>(setting::IN_FORCE).await? {
+            Some(stated) => stated,
+            // A record of before there was this row: its rows are still those of then.
+            None => {
+                let applied: Option<PolicyApplied> = self.setting(setting::POLICY).await?;
+                InForce { set: applied.map(|applied| applied.digest), ..InForce::default() }
+            }
+        };
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.stated == stated) {
+            return Ok(kept.set.clone());
+        }
+        let applied: PolicyApplied = self.setting(setting::POLICY).await?.ok_or(GateError::NoPolicy)?;
+        let now = self.load(stated, &applied, kept)?;
+        let set = now.set.clone();
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        Ok(set)
+    }
+
+    fn load(&self, stated: InForce, applied: &PolicyApplied, kept: Option<Kept>) -> Result<Kept, GateError> {
+        let catalogue = &self.parts.catalogue;
+        let same = kept.as_ref().filter(|kept| *kept.set.digest() == applied.digest);
+        let loaded = match same {
+            // Only what is revoked changed.
+            Some(kept) => kept.set.without(&stated.revoked).map_err(Into::into),
+            None => PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models(), &stated.revoked),
+        };
+        match (loaded, kept) {
+            (Ok(set), _) => Ok(Kept { stated, set: Arc::new(set), trouble: None }),
+            (Err(error), None) => Err(GateError::Policy(error)),
+            (Err(error), Some(kept)) => {
+                let trouble = format!(
+                    "the policy set {} does not load on this host, which goes on with {}: {error}",
+                    applied.digest.short(),
+                    kept.set.digest().short()
+                );
+                tracing::error!(
+                    "{trouble}; apply a set that fits its tools, or give it the tools the set names"
+                );
+                let set =
+                    kept.set.without(&stated.revoked).map_err(|error| GateError::Policy(error.into()))?;
+                Ok(Kept { stated, set: Arc::new(set), trouble: Some(trouble.into()) })
+            }
+        }
+    }
+
+    /// Why the set that decides is not the one the record names; nothing when it is.
+    #[must_use]
+    pub fn policy_trouble(&self) -> Option<Arc<str>> {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().and_then(|kept| kept.trouble.clone())
+    }
+
+    /// Why `plugin` may use none of the routes it was loaded with; nothing when it may, or has none.
+    pub(crate) async fn no_grant(
+        &self,
+        plugin: &str,
+        component: &event::Digest,
+    ) -> Result<Option<String>, GateError> {
+        if self.parts.catalogue.routes(plugin).is_empty() {
+            return Ok(None);
+        }
+        let granted: Option<PluginGranted> = self.setting(&setting::grant(plugin)).await?;
+        Ok(match granted {
+            Some(granted) if granted.digest == *component => None,
+            Some(_) => Some(format!("the grant of the plugin `{plugin}` is for another version of it")),
+            None => {
+                let revoked: Option<PluginRevoked> = self.setting(&setting::ungranted(plugin)).await?;
+                let why = revoked.map_or_else(
+                    || "it holds no grant".to_owned(),
+                    |revoked| format!("its grant was revoked: {}", revoked.reason),
+                );
+                Some(format!(
+                    "the plugin `{plugin}` reaches nothing, because {why}; the operator gives it anew with \
+                     `chancery plugin grant {plugin}`"
+                ))
+            }
+        })
+    }
+}

@@ -1,0 +1,437 @@
+//! A gate over a record, in memory unless a test says otherwise, with the policies of this repository, one harmless
+//! and one destructive tool, a model with a price, and a purse.
+
+use event::{
+    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd, Origin, Period,
+    PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route, SeatCreated, SeatHeld, SeatId, StreamName,
+    Timestamp, Topic, TurnId, Usage,
+};
+use gate::{
+    ApprovalTimes, Call, Catalogue, EffectClass, Failure, FailureKind, Gate, GateError, GateParts, InferRequest,
+    InferResponse, Message, ModelSpec, Output, Part, Passed, Payload, Permit, Reach, Reached, Resource, Role,
+    StopReason, ToolSpec, Touches,
+};
+use record::{Append, Clock, Record};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+
+pub const NOON: i64 = 1_800_000_000_000;
+
+/// A clock that a test sets.
+pub struct Hands(AtomicI64);
+
+impl Hands {
+    pub fn at(ms: i64) -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(ms)))
+    }
+
+    pub fn forward(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// What was reached, by tool, and what a model answers next.
+pub struct World {
+    reached: Mutex<Vec<(String, Value)>>,
+    answers: Mutex<VecDeque<Reached>>,
+    meanwhile: Mutex<Option<Meanwhile>>,
+    sign: watch::Sender<bool>,
+}
+
+/// What happens once while a model is asked.
+pub type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            reached: Mutex::default(),
+            answers: Mutex::default(),
+            meanwhile: Mutex::default(),
+            sign: watch::Sender::new(true),
+        }
+    }
+}
+
+impl World {
+    pub fn reached(&self) -> Vec<(String, Value)> {
+        self.reached.lock().unwrap().clone()
+    }
+
+    /// Lets this happen while the next call of a model is under way.
+    pub fn meanwhile(&self, what: Meanwhile) {
+        *self.meanwhile.lock().unwrap() = Some(what);
+    }
+
+    /// Lets every call of a model wait for [`World::gives_the_sign`].
+    pub fn waits_for_a_sign(&self) {
+        self.sign.send_replace(false);
+    }
+
+    pub fn gives_the_sign(&self) {
+        self.sign.send_replace(true);
+    }
+
+    /// Lets the next call of a model come to this; without one it answers [`usual`].
+    pub fn answers(&self, reached: Reached) {
+        self.answers.lock().unwrap().push_back(reached);
+    }
+}
+
+#[async_trait::async_trait]
+impl Reach for World {
+    async fn reach(&self, permit: Permit) -> Reached {
+        let input = match permit.payload() {
+            Payload::Tool(input) => input.clone(),
+            Payload::Infer(_) => Value::Null,
+        };
+        self.reached.lock().unwrap().push((permit.tool().to_owned(), input));
+        match permit.payload() {
+            Payload::Tool(_) => {
+                let outcome = Ok(Output::Tool(json!({"done": true})));
+                Reached { outcome, request_sent: true, readings: Vec::new() }
+            }
+            Payload::Infer(_) => {
+                let _ = self.sign.subscribe().wait_for(|given| *given).await;
+                let meanwhile = self.meanwhile.lock().unwrap().take();
+                if let Some(what) = meanwhile {
+                    what().await;
+                }
+                self.answers.lock().unwrap().pop_front().unwrap_or_else(|| said(Some(usual())))
+            }
+        }
+    }
+}
+
+/// What the model uses when a test says nothing.
+pub fn usual() -> Usage {
+    Usage { input_tokens: 50, cached_input_tokens: 0, output_tokens: 10 }
+}
+
+/// A model answered, with this usage.
+pub fn said(usage: Option<Usage>) -> Reached {
+    let parts = vec![Part::Text("hello".to_owned())];
+    let outcome = Ok(Output::Model(InferResponse { parts, stop: StopReason::End, usage }));
+    Reached { outcome, request_sent: true, readings: Vec::new() }
+}
+
+/// A model did not answer; whether a request had left.
+pub fn broke(request_sent: bool) -> Reached {
+    let message = "the stream was cut in the middle".to_owned();
+    let failure = Failure { kind: FailureKind::Unavailable, message, retry_after_ms: None };
+    Reached { outcome: Err(failure), request_sent, readings: Vec::new() }
+}
+
+/// The model of the shelf.
+pub const MODEL: &str = "scripted/story";
+/// The most it writes in one response.
+pub const OUTPUT_TOKENS_MAX: u32 = 1_000;
+/// The longest a call of it may take.
+pub const CALL_MS_MAX: u64 = 180_000;
+
+/// A thousand nano-dollars for a token in, five thousand for one out.
+pub fn price() -> Price {
+    let (input, output) = (NanoUsd::from_dollars("1"), NanoUsd::from_dollars("5"));
+    Price { input_per_mtok: input, output_per_mtok: output, ..Price::default() }
+}
+
+pub fn prices(price: Price) -> PricesListed {
+    let prices = BTreeMap::from([(MODEL.to_owned(), price)]);
+    let digest = event::canon::canonical_digest(&serde_json::to_value(&prices).unwrap());
+    PricesListed { digest, prices }
+}
+
+pub fn budget(applies_to: AppliesTo, period: Period, limit: NanoUsd) -> BudgetSet {
+    let budget = applies_to.budget(period);
+    BudgetSet { budget, period, limit, applies_to, time_zone: None, reason: String::new() }
+}
+
+pub fn usd(dollars: &str) -> NanoUsd {
+    NanoUsd::from_dollars(dollars).unwrap()
+}
+
+/// The tools: `slack.post` of an effect class, `slack.identity` and `terminal.say`.
+struct Shelf {
+    post: EffectClass,
+    component: Digest,
+}
+
+impl Catalogue for Shelf {
+    fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        let text = json!({"type": "string"});
+        let spec = |name: &str, effect, touches, properties: Value| {
+            Arc::new(ToolSpec {
+                name: name.to_owned(),
+                plugin: name.split('.').next().unwrap().to_owned(),
+                digest: self.component.clone(),
+                description: String::new(),
+                input_schema: json!({"type": "object", "properties": properties}),
+                output_schema: json!({}),
+                effect,
+                touches,
+                price_key: None,
+            })
+        };
+        let to = |pointer: &str| Touches::Destination(vec![pointer.to_owned()]);
+        vec![
+            spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text})),
+            spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),
+            spec("terminal.say", EffectClass::Write, to("/session"), json!({"session": text, "text": text})),
+            spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), json!({"url": text})),
+        ]
+    }
+
+    fn models(&self) -> Vec<Arc<ModelSpec>> {
+        vec![Arc::new(ModelSpec {
+            name: MODEL.to_owned(),
+            plugin: "scripted".to_owned(),
+            digest: self.component.clone(),
+            window_tokens: 1_000_000,
+            output_tokens_max: OUTPUT_TOKENS_MAX,
+            price_key: MODEL.to_owned(),
+        })]
+    }
+
+    fn call_ms_max(&self, _name: &str) -> Option<u64> {
+        Some(CALL_MS_MAX)
+    }
+
+    fn routes(&self, _plugin: &str) -> Vec<Route> {
+        Vec::new()
+    }
+
+    fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
+        match &tool.touches {
+            Touches::Destination(pointers) => {
+                let at = |pointer: &String| input.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+                let parts: Option<Vec<String>> = pointers.iter().map(at).collect();
+                parts.map(|parts| Resource::Destination(parts.join(":"))).ok_or("no destination".to_owned())
+            }
+            _ => Ok(Resource::Plugin(tool.plugin.clone())),
+        }
+    }
+
+    fn check_input(&self, _tool: &ToolSpec, _input: &Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+pub struct Office {
+    pub record: Record,
+    pub gate: Gate,
+    pub world: Arc<World>,
+    pub clock: Arc<Hands>,
+}
+
+pub fn seat(name: &str) -> SeatId {
+    SeatId::parse(&format!("seat_{name}")).unwrap()
+}
+
+pub fn person(name: &str) -> PrincipalId {
+    PrincipalId::parse(name).unwrap()
+}
+
+fn policies() -> Vec<PolicyText> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
+    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "cedar"));
+    // Duties speak of tools that are not on this shelf.
+    names.retain(|path| path.file_stem().is_some_and(|name| name != "duty"));
+    names.sort();
+    let text = |path: &std::path::PathBuf| PolicyText {
+        name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+        text: std::fs::read_to_string(path).unwrap(),
+    };
+    names.iter().map(text).collect()
+}
+
+fn created(name: &str, role: &str, grants: &[&str]) -> SeatCreated {
+    SeatCreated {
+        seat: seat(name),
+        role: role.to_owned(),
+        department: None,
+        line: None,
+        grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
+        accountabilities: Vec::new(),
+        stands_in: None,
+    }
+}
+
+impl Office {
+    /// With `slack.post` of class `post`, run by the component `component`.
+    pub async fn with(post: EffectClass, component: &str) -> Self {
+        Self::empty(post, component).await.filled().await
+    }
+
+    /// The same over `record`.
+    pub async fn on(record: Record, clock: Arc<Hands>) -> Self {
+        Self::bare(record, clock, EffectClass::External, "component").await.filled().await
+    }
+
+    /// What comes of a gate over a record with a policy set and no budget.
+    pub async fn without_a_purse(record: Record, clock: Arc<Hands>) -> Result<Gate, GateError> {
+        let files = policies();
+        let digest = gate::policy::digest(&files);
+        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
+        append(&record, "seed", applied.into()).await;
+        let component = Digest::of(b"component");
+        let catalogue = Arc::new(Shelf { post: EffectClass::External, component });
+        Gate::new(parts(&record, catalogue, &Arc::new(World::default()), &clock)).await
+    }
+
+    async fn filled(self) -> Self {
+        let office = self;
+        let files = policies();
+        let digest = gate::policy::digest(&files);
+        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
+        let held = |name: &str, principal: &str| SeatHeld { seat: seat(name), principal: person(principal) };
+        for (n, fact) in [
+            Fact::from(applied),
+            created("owner", "owner", &["*", "record:*"]).into(),
+            held("owner", "person_owner").into(),
+            created("clerk", "assistant", &[]).into(),
+            held("clerk", "person_clerk").into(),
+            created("desk", "assistant", &["slack.post", "terminal.say", MODEL]).into(),
+            held("desk", "agent_chancery").into(),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            office.state(&format!("first/{n}"), fact).await;
+        }
+        office
+    }
+
+    async fn empty(post: EffectClass, component: &str) -> Self {
+        let clock = Hands::at(NOON);
+        let record = Record::open_memory(clock.clone()).await.unwrap();
+        Self::bare(record, clock, post, component).await
+    }
+
+    /// With nothing but a policy set, a price list and a purse.
+    async fn bare(record: Record, clock: Arc<Hands>, post: EffectClass, component: &str) -> Self {
+        // The keys of persons outlive a crash: every office of one test has the same.
+        let record = record.with_keyring(vault::Keyring::in_memory(1));
+        // A gate is made over a record with a policy; its tests hand it the first office at once.
+        let world = Arc::new(World::default());
+        let catalogue = Arc::new(Shelf { post, component: Digest::of(component.as_bytes()) });
+        let seed = policies();
+        let digest = gate::policy::digest(&seed);
+        let applied =
+            PolicyApplied { digest, files: seed, base: None, reason: String::new(), corrective: false };
+        let purse = budget(AppliesTo::Organisation, Period::Day, usd("1"));
+        for fact in [Fact::from(applied), prices(price()).into(), purse.into()] {
+            append(&record, "seed", fact).await;
+        }
+        let gate = Gate::new(parts(&record, catalogue, &world, &clock)).await.unwrap();
+        Self { record, gate, world, clock }
+    }
+
+    /// The same office after a crash that left `events` and nothing else.
+    pub async fn after(events: &[Event], post: EffectClass, component: &str) -> Self {
+        let office = Self::empty(post, component).await;
+        for event in events {
+            let proposed = Proposed {
+                id: event.id.clone(),
+                actor: event.actor.clone(),
+                cause: event.cause.clone(),
+                label: event.label.clone(),
+                fact: event.fact.clone(),
+            };
+            let append = Append::new(event.stream.clone(), Expected::Any, vec![proposed]);
+            office.record.append_all(vec![append]).await.unwrap();
+        }
+        office
+    }
+
+    pub async fn state(&self, name: &str, fact: Fact) {
+        append(&self.record, name, fact).await;
+    }
+
+    /// A call of the desk in step 3 of a turn.
+    pub fn call(&self, attempt: u32, tool: &str, input: Value) -> Call {
+        Call {
+            origin: Origin::Step { turn: TurnId::derived(&["t"]), step: 3, attempt },
+            seat: seat("desk"),
+            tool: tool.to_owned(),
+            topic: Some(Topic::parse("slack:T1:C1:1.0").unwrap()),
+            asker: None,
+            goal: None,
+            of: std::collections::BTreeSet::new(),
+            payload: Payload::Tool(input),
+            label: Label::host(),
+            cause: EventId::derived(&["asked"]),
+            fence: None,
+            within: Vec::new(),
+        }
+    }
+
+    /// A call of the model in step `step`.
+    pub fn infer(&self, step: u32, attempt: u32) -> Call {
+        let parts = vec![Part::Text("What does the tide table say?".to_owned())];
+        let request = InferRequest {
+            model: MODEL.to_owned(),
+            system: "You work in an office.".to_owned(),
+            messages: vec![Message { role: Role::User, parts }],
+            tools: Vec::new(),
+            output_tokens_max: 100,
+        };
+        let origin = Origin::Step { turn: TurnId::derived(&["t"]), step, attempt };
+        Call { origin, payload: Payload::Infer(request), ..self.call(1, MODEL, Value::Null) }
+    }
+
+    /// Sets a limit, over whatever it was.
+    pub async fn limit(&self, applies_to: AppliesTo, period: Period, limit: &str) {
+        let set = budget(applies_to, period, usd(limit));
+        self.state(&format!("limit {limit} {}", set.budget), set.into()).await;
+    }
+
+    pub async fn pass(&self, call: Call) -> Passed {
+        self.gate.pass(call, None).await.unwrap()
+    }
+
+    pub async fn events(&self) -> Vec<Event> {
+        self.record.read_all(GlobalPosition(0), 10_000).await.unwrap()
+    }
+
+    pub async fn kinds(&self) -> Vec<&'static str> {
+        let events = self.events().await;
+        let calls = events.iter().filter(|event| event.stream.category() == "call");
+        calls.map(|event| event.fact.kind()).collect()
+    }
+}
+
+pub async fn append(record: &Record, name: &str, fact: Fact) {
+    let proposed = Proposed {
+        id: EventId::derived(&[name, fact.kind()]),
+        actor: Actor { principal: PrincipalId::host(), seat: None },
+        cause: None,
+        label: Label::host(),
+        fact,
+    };
+    let stream = StreamName::new("office", "test");
+    record.append_all(vec![Append::new(stream, Expected::Any, vec![proposed])]).await.unwrap();
+}
+
+fn parts(record: &Record, catalogue: Arc<Shelf>, world: &Arc<World>, clock: &Arc<Hands>) -> GateParts {
+    GateParts {
+        record: record.clone(),
+        catalogue,
+        guards: Arc::new(()),
+        reach: world.clone(),
+        clock: clock.clone(),
+        headroom: 3,
+        approvals: ApprovalTimes::default(),
+    }
+}

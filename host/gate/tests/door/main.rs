@@ -1,0 +1,10 @@
+//! The door as a whole, over a record in memory: what it writes down, and that nothing is reached but through it.
+//!
+//! What is reached here counts its calls and answers what a test says; real components are reached in the tests
+//! of the whole office.
+
+mod approvals;
+mod children;
+mod kit;
+mod purse;
+mod refusals;
