@@ -2,12 +2,16 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod cards;
 mod crash;
 mod flow;
+mod guards;
 mod hostile;
 mod hosts;
 mod noes;
 mod often_killed;
+mod policy;
+mod seats;
 mod shape;
 mod slack_out;
 mod start;

@@ -18,6 +18,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("tokio-rustls", &["egress"]),
     ("clap", &["app"]),
     ("hmac", &["vault"]),
+    ("chacha20poly1305", &["vault"]),
 ];
 
 /// Edges that the picture in `docs/architecture.md` does not have, though the order would allow them.

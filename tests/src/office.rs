@@ -33,6 +33,8 @@ pub struct Kit {
     pub lease_ms: i64,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// The person above the software.
+    pub owner: String,
     /// The model of the front desk.
     pub model: String,
     /// The price list, as TOML.
@@ -76,6 +78,7 @@ impl Kit {
             steps_max: 60,
             lease_ms: 60_000,
             more: String::new(),
+            owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
             policies: repository().join("policies"),
@@ -119,6 +122,7 @@ prices = "prices.toml"
 cache = "{cache}"
 [office]
 name = "Test"
+owner = "{owner}"
 model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
@@ -139,18 +143,19 @@ month = "50.00"
 name = "seat_front-desk"
 role = "assistant"
 holder = "agent_chancery"
-grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "{model}"]
+grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{model}"]
 [[seat]]
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity"]
+grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
+            owner = self.owner,
             steps = self.steps_max,
             lease = self.lease_ms,
             day = self.day,
@@ -190,6 +195,7 @@ grants = ["slack.identity"]
             host: event::PrincipalId::host(),
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
+            journal: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -283,13 +289,24 @@ pub async fn deliver(url: &str, payload: &Value) -> u16 {
     post(url, &headers, body).await.unwrap_or(0)
 }
 
+/// Sends one signed click to `url` at `at`; the HTTP status.
+pub async fn deliver_click(url: &str, payload: &Value, at: event::Timestamp) -> u16 {
+    let body = slack::form(payload);
+    let headers = slack::signed(slack::SECRET, at.0 / 1_000, &body);
+    post_as(url, "application/x-www-form-urlencoded", &headers, body).await.unwrap_or(0)
+}
+
 /// Posts to the events address of `url`; the HTTP status, or nothing when nobody answered.
 pub async fn post(url: &str, headers: &[(&str, String)], body: String) -> Option<u16> {
+    post_as(url, "application/json", headers, body).await
+}
+
+async fn post_as(url: &str, content_type: &str, headers: &[(&str, String)], body: String) -> Option<u16> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let authority = url.strip_prefix("http://").unwrap();
     let mut stream = tokio::net::TcpStream::connect(authority).await.ok()?;
     let mut head = format!(
-        "POST /slack/events HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n",
+        "POST /slack/events HTTP/1.1\r\nhost: {authority}\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\nconnection: close\r\n",
         body.len()
     );
     for (name, value) in headers {

@@ -30,12 +30,16 @@ pub enum Mood {
     NotInChannel,
     /// Accept the message and drop the connection without an answer.
     LoseAnswer,
-    /// Take a while before answering.
+    /// Accept the message and take a while before answering.
     Slow,
+    /// Ask to wait a second.
+    Busy,
 }
 
 struct Inner {
     posts: Vec<Value>,
+    updates: Vec<Value>,
+    whispers: Vec<Value>,
     tokens: Vec<String>,
     mood: Mood,
 }
@@ -51,10 +55,12 @@ pub struct Slack {
 impl Slack {
     /// Starts one.
     pub async fn serve() -> Self {
-        let inner = Arc::new(Mutex::new(Inner { posts: Vec::new(), tokens: Vec::new(), mood: Mood::Good }));
+        let inner = Arc::new(Mutex::new(Inner { posts: Vec::new(), updates: Vec::new(), whispers: Vec::new(), tokens: Vec::new(), mood: Mood::Good }));
         let router = Router::new()
             .route("/api/auth.test", any(auth_test))
             .route("/api/chat.postMessage", post(post_message))
+            .route("/api/chat.update", post(update))
+            .route("/api/chat.postEphemeral", post(post_ephemeral))
             .with_state(inner.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -65,6 +71,22 @@ impl Slack {
     /// The messages that arrived, as their JSON bodies.
     pub fn posts(&self) -> Vec<Value> {
         self.inner.lock().unwrap().posts.clone()
+    }
+
+    /// The changes of messages that arrived.
+    pub fn updates(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().updates.clone()
+    }
+
+    /// What one person was told.
+    pub fn whispers(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().whispers.clone()
+    }
+
+    /// The cards that were posted, each with the ts it got.
+    pub fn cards(&self) -> Vec<(String, Value)> {
+        let posts = self.posts().into_iter().enumerate();
+        posts.filter(|(_, post)| !buttons(post).is_empty()).map(|(n, post)| (ts_of(n + 1), post)).collect()
     }
 
     /// The bearer tokens that came with calls.
@@ -98,14 +120,19 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     if mood == Mood::NotInChannel {
         return axum::Json(json!({"ok": false, "error": "not_in_channel"})).into_response();
     }
-    if mood == Mood::Slow {
-        tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    if mood == Mood::Busy {
+        let wait = [("retry-after", "1")];
+        return (StatusCode::TOO_MANY_REQUESTS, wait, axum::Json(json!({"ok": false, "error": "ratelimited"})))
+            .into_response();
     }
     let ts = {
         let mut inner = inner.lock().unwrap();
         inner.posts.push(body.0.clone());
-        format!("1700000100.{:06}", inner.posts.len())
+        ts_of(inner.posts.len())
     };
+    if mood == Mood::Slow {
+        tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    }
     if mood == Mood::LoseAnswer {
         // A body that breaks off: the connection ends before the length that was promised.
         let broken = axum::body::Body::from_stream(Broken);
@@ -114,6 +141,62 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts,
         "message": {"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]}}))
     .into_response()
+}
+
+async fn update(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().updates.push(body.0.clone());
+    axum::Json(json!({"ok": true, "channel": body["channel"], "ts": body["ts"], "text": body["text"]}))
+        .into_response()
+}
+
+async fn post_ephemeral(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().whispers.push(body.0.clone());
+    axum::Json(json!({"ok": true, "message_ts": "1700000200.000001"})).into_response()
+}
+
+/// The ts of the message that was posted as number `n`, from 1.
+fn ts_of(n: usize) -> String {
+    format!("1700000100.{n:06}")
+}
+
+/// The buttons of a message.
+pub fn buttons(message: &Value) -> Vec<&Value> {
+    let blocks = message["blocks"].as_array().into_iter().flatten();
+    let elements = blocks.filter_map(|block| block["elements"].as_array()).flatten();
+    elements.filter(|element| element["type"] == "button").collect()
+}
+
+/// A click of `user` on the button `action` of a card, as it arrives: one field of a form. Whatever changes the
+/// payload is done by `with`.
+pub fn click(card: &(String, Value), user: &str, action: &str, with: impl FnOnce(&mut Value)) -> Value {
+    let (ts, message) = card;
+    let button = buttons(message).into_iter().find(|button| button["action_id"] == action).unwrap().clone();
+    let mut payload = json!({
+        "type": "block_actions", "api_app_id": "A01APP", "team": {"id": TEAM, "domain": "test"},
+        "enterprise": null, "is_enterprise_install": false,
+        "user": {"id": user, "username": user.to_lowercase(), "name": user.to_lowercase(), "team_id": TEAM},
+        "container": {"type": "message", "message_ts": ts, "channel_id": message["channel"], "is_ephemeral": false,
+            "thread_ts": message["thread_ts"]},
+        "channel": {"id": message["channel"], "name": "general"},
+        "message": {"type": "message", "user": BOT_USER, "bot_id": "B0BOT", "app_id": "A01APP", "ts": ts,
+            "thread_ts": message["thread_ts"], "text": message["text"], "blocks": message["blocks"], "team": TEAM},
+        "state": {"values": {}},
+        "trigger_id": format!("{user}.{action}.{ts}"),
+        "response_url": "https://hooks.slack.example/actions/T01TEST/1/x",
+        "actions": [{"type": "button", "action_id": action, "block_id": "b", "value": button["value"],
+            "text": button["text"], "action_ts": "1700000150.000001"}],
+    });
+    with(&mut payload);
+    payload
+}
+
+/// `payload` as the form that Slack posts for a click.
+pub fn form(payload: &Value) -> String {
+    let bytes = payload.to_string().into_bytes().into_iter();
+    let escaped = bytes.map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") });
+    format!("payload={}", escaped.collect::<String>())
 }
 
 /// A stream that fails at once.

@@ -3,6 +3,7 @@
 //! Each task does its own set-up and shows its progress, or stops with a message that says exactly what to
 //! install. A task is a module with one entry; this file only chooses.
 
+mod bench;
 mod demo;
 mod guests;
 mod paths;
@@ -26,6 +27,7 @@ struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Bench(bench::Options),
     Guests(guests::Options),
     Demo(demo::Options),
     Test(test::Options),
@@ -33,6 +35,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Line::parse().task {
+        Task::Bench(options) => bench::run(&options),
         Task::Guests(options) => guests::run(&options),
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),

@@ -64,7 +64,7 @@ pub fn host(paths: &Paths) -> Result<PathBuf, Stop> {
 }
 
 /// The program `name` among cargo's messages, one JSON object a line.
-fn program_in(messages: &str, name: &str) -> Option<PathBuf> {
+pub fn program_in(messages: &str, name: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages
         .filter(|message| message.pointer("/target/name").and_then(Value::as_str) == Some(name))

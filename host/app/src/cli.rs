@@ -54,12 +54,31 @@ pub enum Command {
     /// Look into one turn.
     #[command(subcommand)]
     Turn(TurnCommand),
-    /// Look at the plugins: what they offer, and what they were granted.
+    /// Look at the seats and change them, as the owner. Runs beside a server.
     #[command(subcommand)]
-    Plugin(PluginCommand),
-    /// Check the policy files.
+    Seat(crate::seat::SeatCommand),
+    /// Look at the standing refusals, raise and lift them, as the owner. Runs beside a server.
     #[command(subcommand)]
-    Policy(PolicyCommand),
+    Refusal(crate::refusal::RefusalCommand),
+    /// Look at the persons whose words are kept, and erase what one of them said. Runs beside a server.
+    #[command(subcommand)]
+    Subject(crate::subject::SubjectCommand),
+    /// Look at the purse: budgets, holds, what a call cost; review an overrun, set a limit.
+    #[command(subcommand)]
+    Purse(crate::purse::PurseCommand),
+    /// Look at the calls that wait for a person's yes.
+    #[command(subcommand)]
+    Approval(crate::approval::ApprovalCommand),
+    /// Say yes, as the owner, to a call that waits. It runs once, with exactly the arguments shown.
+    Approve(crate::approval::ApproveArgs),
+    /// Say no, as the owner, to a call that waits.
+    Deny(crate::approval::DenyArgs),
+    /// Look at the plugins, take back what they were granted, and grant it anew.
+    #[command(subcommand)]
+    Plugin(crate::plugin::PluginCommand),
+    /// Look at the policies, change them, and ask why a call was decided as it was.
+    #[command(subcommand)]
+    Policy(crate::policy::PolicyCommand),
     /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
     Doctor,
 }
@@ -132,22 +151,6 @@ pub enum TurnCommand {
         /// The turn, `turn_…`; the newest one when absent.
         id: Option<String>,
     },
-}
-
-/// Look at the plugins.
-#[derive(Debug, Subcommand)]
-pub enum PluginCommand {
-    /// List the configured plugins with digest, world, tools and grants.
-    List,
-}
-
-/// Check the policy files.
-#[derive(Debug, Subcommand)]
-pub enum PolicyCommand {
-    /// Parse and strictly validate the policy files against the tools that are installed.
-    Check,
-    /// Check them, then run the cases in `cases/ALLOW` and `cases/DENY`.
-    Test,
 }
 
 #[cfg(test)]

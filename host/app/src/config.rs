@@ -4,8 +4,17 @@
 //! be overridden by an environment variable named after its path: `CHANCERY_LISTEN__ADDRESS`,
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
-use crate::place::Place;
+mod approvals;
+pub mod purse;
+mod vault;
+
+pub use approvals::ApprovalsConfig;
+pub use purse::{BudgetConfig, PurseConfig};
+pub use vault::VaultConfig;
+
+use crate::place::{At, Place};
 use anyhow::{Context, Result, bail};
+pub use seats::SeatConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,8 +26,6 @@ pub const ENV_PREFIX: &str = "CHANCERY_";
 const ENV_NOT_SETTINGS: &[&str] =
     &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_TEST_POSTGRES", "CHANCERY_WASM_BY"];
 
-/// How many times the worst case may be held: beyond this a purse is full of holds and nothing is bought.
-const HEADROOM_MAX: u64 = 100;
 /// The longest name of an office, in characters: it stands in every request to a model.
 const NAME_CHARS_MAX: usize = 100;
 
@@ -30,6 +37,9 @@ pub struct Config {
     pub office: OfficeConfig,
     /// Where the record is kept.
     pub record: Place,
+    /// Where the keys of persons are kept.
+    #[serde(default)]
+    pub vault: VaultConfig,
     /// Where the record's journal is written; nowhere when absent.
     pub journal: Option<JournalConfig>,
     /// Where the host listens.
@@ -45,6 +55,12 @@ pub struct Config {
     pub egress: EgressSection,
     /// The purse. An office without one does not start.
     pub purse: PurseConfig,
+    /// Budgets beside those of the purse: of a seat, a channel, a person, a goal.
+    #[serde(default, rename = "budget")]
+    pub budgets: Vec<BudgetConfig>,
+    /// How long a call waits for a person's yes.
+    #[serde(default)]
+    pub approvals: ApprovalsConfig,
     /// Where the policy files lie.
     pub policies: PathBuf,
     /// The price list.
@@ -52,9 +68,12 @@ pub struct Config {
     /// Where compiled guests are kept between starts; a folder beside the record's file by default, or beside this
     /// one where the record is no file.
     pub cache: Option<PathBuf>,
-    /// The seats of the first office.
+    /// The seats of the first office: they are put on the record once.
     #[serde(default, rename = "seat")]
     pub seats: Vec<SeatConfig>,
+    /// The file that says them instead.
+    #[serde(rename = "seats")]
+    pub seats_from: Option<PathBuf>,
     /// The plugins.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<PluginConfig>,
@@ -66,6 +85,10 @@ pub struct Config {
 pub struct OfficeConfig {
     /// Its name, as its model is told.
     pub name: String,
+    /// The person above the software, `person_…`: whoever runs `chancery` with this file acts as this person, in the
+    /// seat `seat_owner`.
+    #[serde(default = "owner")]
+    pub owner: String,
     /// The seat that answers people.
     #[serde(default = "front_desk")]
     pub front_desk: String,
@@ -86,6 +109,10 @@ pub struct OfficeConfig {
 /// The seed's sixty seconds: a host that is only slow renews three times within it.
 fn lease_ms() -> i64 {
     60_000
+}
+
+fn owner() -> String {
+    "person_operator".to_owned()
 }
 
 fn front_desk() -> String {
@@ -190,38 +217,6 @@ pub struct EgressSection {
     pub loopback: Vec<String>,
 }
 
-/// The purse.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PurseConfig {
-    /// The budget of a day, in dollars, such as `"5.00"`.
-    pub day: Option<String>,
-    /// The budget of a month.
-    pub month: Option<String>,
-    /// How many times the worst case is held.
-    #[serde(default = "headroom")]
-    pub headroom: u64,
-}
-
-fn headroom() -> u64 {
-    3
-}
-
-/// A seat of the first office.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SeatConfig {
-    /// Its name, `seat_…`.
-    pub name: String,
-    /// The role that policies speak of.
-    pub role: String,
-    /// Its holder, `agent_…`, `person_…` or `system_…`; vacant when absent.
-    pub holder: Option<String>,
-    /// What it may call: tools, `family.*`, models.
-    #[serde(default)]
-    pub grants: Vec<String>,
-}
-
 /// A plugin and what the operator grants it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -288,6 +283,7 @@ impl Config {
         })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         config.anchor(folder);
+        config.read_seats()?;
         config.check()?;
         Ok(config)
     }
@@ -295,13 +291,16 @@ impl Config {
     /// Makes every relative path one beside the file.
     fn anchor(&mut self, folder: &Path) {
         let anchor = |path: &mut PathBuf| *path = folder.join(&*path);
+        if let Some(keys) = &self.vault.keys {
+            self.record.keys.clone_from(keys);
+        }
         self.record.anchor(folder);
-        if matches!(self.record, Place::Postgres(_)) {
+        if matches!(self.record.at, At::Postgres(_)) {
             self.cache.get_or_insert_with(|| PathBuf::from("chancery.cache"));
         }
         anchor(&mut self.policies);
         anchor(&mut self.prices);
-        self.cache.iter_mut().for_each(anchor);
+        self.cache.iter_mut().chain(&mut self.seats_from).for_each(anchor);
         self.journal.iter_mut().for_each(|journal| anchor(&mut journal.folder));
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
@@ -316,21 +315,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<()> {
-        if self.purse.day.is_none() && self.purse.month.is_none() {
-            bail!(
-                "an office without a purse does not start: set `day` or `month` in `[purse]`, such as day = \"5.00\""
-            );
-        }
-        let headroom = gate::purse::HEADROOM_MIN..=HEADROOM_MAX;
-        if !headroom.contains(&self.purse.headroom) {
-            bail!(
-                "`purse.headroom` is {}: between {} times the worst case, below which a hold would not cover it, \
-                 and {} times are held",
-                self.purse.headroom,
-                headroom.start(),
-                headroom.end()
-            );
-        }
+        self.check_purse()?;
         let name = &self.office.name;
         if name.trim().is_empty()
             || name.chars().count() > NAME_CHARS_MAX
@@ -357,6 +342,7 @@ impl Config {
         }
         if let Some(journal) = &self.journal {
             journal.remote()?;
+            vault::apart(&self.record.keys, &journal.folder)?;
         }
         let mut names = std::collections::BTreeSet::new();
         if let Some(twice) = self.plugins.iter().find(|plugin| !names.insert(&plugin.name)) {
@@ -366,34 +352,22 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
-        let desk = self.seats.iter().find(|seat| seat.name == self.office.front_desk);
-        match desk {
-            None => {
-                bail!("`office.front_desk` is `{}`, and no [[seat]] has that name", self.office.front_desk)
-            }
-            Some(seat) if seat.holder.is_none() => {
-                bail!(
-                    "nobody holds `{}`, the seat that answers people: give it a `holder`, such as \"agent_chancery\"",
-                    seat.name
-                )
-            }
-            Some(_) => Ok(()),
-        }
+        self.owner().map(drop)
     }
 
     /// Where compiled guests are kept.
     #[must_use]
     pub fn cache_folder(&self) -> PathBuf {
-        match (&self.cache, &self.record) {
+        match (&self.cache, &self.record.at) {
             (Some(cache), _) => cache.clone(),
-            (None, Place::Sqlite(path)) => path.with_extension("cache"),
+            (None, At::Sqlite(path)) => path.with_extension("cache"),
             // Reading the file has set it.
-            (None, Place::Postgres(_)) => PathBuf::from("chancery.cache"),
+            (None, At::Postgres(_)) => PathBuf::from("chancery.cache"),
         }
     }
 }
 
-fn placed(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
+pub(crate) fn placed(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
     let at = error.span().map_or_else(String::new, |span| {
         let before = text.get(..span.start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
@@ -427,5 +401,6 @@ fn override_one(table: &mut toml::Table, name: &str, value: &str) -> Result<bool
     Ok(true)
 }
 
+mod seats;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! What is missing or risky before the office starts: each finding says what to do.
 
 use crate::config::Config;
+use crate::seed::first;
 use crate::wire;
 use anyhow::Result;
 use gate::Catalogue;
+use record::JournalHead;
 use std::path::Path;
 
 /// One finding.
@@ -35,32 +37,86 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     };
     let mut findings = vec![good("configuration", format!("{} is well formed", path.display()))];
     findings.push(of("record", config.record.examine().await));
+    if let Some(finding) = journal(&config).await {
+        findings.push(finding);
+    }
     findings.push(of("slack", slack(&config)));
     findings.extend(credentials(&config));
     findings.extend(loopback(&config));
-    findings
-        .push(of("purse", crate::seed::budgets(&config).map(|set| format!("{} budgets are set", set.len()))));
-    findings.push(of(
-        "seats",
-        crate::seed::seats(&config).map(|_| format!("{} are well formed", config.seats.len())),
-    ));
+    findings.push(of("purse", config.budgets().map(|set| format!("{} budgets are set", set.len()))));
+    findings.extend(seats(&config).await);
     match wire::install(&config).await {
         Ok(installed) => {
             findings.push(of("model", model(&config, &installed.plugins)));
             findings.extend(unheld_grants(&config, &installed.plugins));
             findings.push(good("plugins", format!("{} load", installed.artifacts.len())));
-            let policies = wire::policies(&config, &installed.plugins).map(|(digest, files)| {
-                format!("{} files load and their cases hold (set {})", files.len(), digest.short())
-            });
-            findings.push(of("policies", policies));
+            findings.push(of("policies", crate::policy::examine(&config, &installed).await));
         }
         Err(error) => findings.push(of("plugins", Err(error))),
     }
     findings.push(of(
         "prices",
-        crate::seed::prices(&config.prices).map(|_| "the price list is well formed".to_owned()),
+        crate::purse::prices(&config.prices).map(|_| "the price list is well formed".to_owned()),
     ));
     findings
+}
+
+/// The seats: those of the file, and how those on the record stand.
+async fn seats(config: &Config) -> Vec<Finding> {
+    let mut findings = vec![of(
+        "seats",
+        first::seats(config).map(|seats| format!("{} of the configuration are well formed", seats.len())),
+    )];
+    // That there is no record to read, or why not, is told as the record's.
+    let Ok(record) = config.record.open_read_only().await else { return findings };
+    let warnings = async {
+        let mut warnings = Vec::new();
+        if first::is_open(&record).await? {
+            first::front_desk(config, &record).await?;
+        }
+        for (seat, waits) in crate::seat::waits_for_nobody(&record).await? {
+            warnings.push(format!(
+                "nobody works for `{seat}`, and what waits for it is about {waits} {}: chancery seat hold {seat} agent_…, \
+                 or name a seat that stands in for it",
+                if waits == 1 { "topic" } else { "topics" }
+            ));
+        }
+        warnings.extend(first::differences(config, &record).await?);
+        Ok(warnings)
+    };
+    match warnings.await {
+        Ok(warnings) => {
+            findings.extend(warnings.into_iter().map(|text| good("seats", format!("warning: {text}"))));
+        }
+        Err(error) => findings.push(of("seats", Err(error))),
+    }
+    findings
+}
+
+/// The journal: whether it is this record's, and how far it is.
+async fn journal(config: &Config) -> Option<Finding> {
+    let journal = config.journal.as_ref()?;
+    let looked = async {
+        journal.remote()?;
+        let Ok(record) = config.record.open_read_only().await else {
+            return Ok(format!("`{}` begins with the record", journal.folder.display()));
+        };
+        let head = match JournalHead::read(&journal.folder) {
+            Ok(head) => head.global_position,
+            // `serve` makes the folder.
+            Err(_) if !journal.folder.exists() => return Ok("it begins at the next start".to_owned()),
+            Err(error) => return Err(error.into()),
+        };
+        let (end, _) = record.head().await?;
+        Ok(match end.0.saturating_sub(head.0) {
+            0 => format!("`{}` ends where the record ends", journal.folder.display()),
+            behind => format!(
+                "warning: `{}` is {behind} events behind the record; `serve` brings it to the end",
+                journal.folder.display()
+            ),
+        })
+    };
+    Some(of("journal", looked.await))
 }
 
 fn slack(config: &Config) -> Result<String> {
@@ -119,9 +175,7 @@ fn unheld_grants(config: &Config, plugins: &component::Plugins) -> Vec<Finding> 
     let names: Vec<String> =
         tools.chain(plugins.models().into_iter().map(|model| model.name.clone())).collect();
     let covers = |grant: &String| {
-        let prefix = grant.strip_suffix('*').filter(|prefix| prefix.ends_with('.'));
-        grant.starts_with("record:")
-            || names.iter().any(|name| name == grant || prefix.is_some_and(|p| name.starts_with(p)))
+        grant.starts_with("record:") || names.iter().any(|name| fold::seat::gives(grant, name))
     };
     let warn = |seat: &str, grant: &String| {
         good(

@@ -102,14 +102,19 @@ pub async fn open(office: &Office) -> Result<Option<Journal>> {
     Ok(Some(journal))
 }
 
-/// Keeps `journal` until `end` says that nothing is appended any more. What is behind then is said, and goes on at
-/// the next start.
-pub async fn keep(journal: Option<Journal>, office: &Office, end: watch::Receiver<bool>) {
+/// Keeps `journal` until `end` says that nothing is appended any more, telling how far it is. What is behind then is
+/// said, and goes on at the next start.
+pub async fn keep(
+    journal: Option<Journal>,
+    office: &Office,
+    tell: watch::Sender<Status>,
+    end: watch::Receiver<bool>,
+) {
     let (Some(journal), Some(config)) = (journal, &office.config.journal) else { return };
     // It was checked when the configuration was read.
     let remote = config.remote().unwrap_or_default();
     let pushes = remote.is_some();
-    let (tell, status) = watch::channel(Status::default());
+    let status = tell.subscribe();
     record::keep(journal, office.record.clone(), remote, STARTING_PACE, tell, end).await;
     let (status, Ok((head, _))) = (status.borrow().clone(), office.record.head().await) else { return };
     let behind = if pushes { status.pushes_behind(head) } else { status.lines_behind(head) };

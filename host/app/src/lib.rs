@@ -1,16 +1,26 @@
 //! The whole: configuration, wiring, the run loop, the command line. It holds no rule of its own.
 
+pub mod approval;
+pub mod cards;
 pub mod cli;
 pub mod config;
 pub mod doctor;
 pub mod journal;
 pub mod look;
+pub mod owner;
 pub mod place;
+pub mod plugin;
+pub mod policy;
 pub mod progress;
+pub mod purse;
+pub mod refusal;
 pub mod run;
+pub mod seat;
 pub mod seed;
 pub mod serve;
 pub mod show;
+pub mod subject;
+pub mod table;
 pub mod wire;
 
 pub use config::Config;

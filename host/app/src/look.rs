@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use event::{Digest, Event, Fact, GlobalPosition, Position, StreamName, TurnId};
 use fold::turn::TurnState;
 use gate::Catalogue;
-use gate::policy::{PolicySet, run_cases};
 use record::{Anchor, Record};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -173,6 +172,9 @@ pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
                 model.name, model.window_tokens, model.output_tokens_max
             );
         }
+        for guard in installed.plugins.guards().iter().filter(|guard| guard.name == *name) {
+            println!("  guard  sees {}, and may only add a no", guard.sees);
+        }
         let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
         for route in routes {
             let with = route
@@ -186,42 +188,4 @@ pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Checks the policy files, and runs their cases when `cases` says so.
-///
-/// # Errors
-/// When the plugins do not load: policies speak of their tools.
-pub async fn policy_check(config: &Config, cases: bool) -> Result<ExitCode> {
-    let installed = wire::install(config).await?;
-    let texts = crate::seed::policy_files(&config.policies)?;
-    let set = match PolicySet::load(&texts, &installed.plugins.tools(), &installed.plugins.models()) {
-        Ok(set) => set,
-        Err(gate::policy::PolicyError::Texts(problems)) => {
-            for problem in problems {
-                println!("{}:{}:{}: {}", problem.file, problem.line, problem.column, problem.message);
-            }
-            return Ok(ExitCode::FAILURE);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    println!("{} policies in {} files are valid: set {}", set.outlines().len(), texts.len(), set.digest());
-    for omitted in set.omitted() {
-        println!("note: policies do not see {} of `{}`: {}", omitted.pointer, omitted.tool, omitted.why);
-    }
-    if !cases {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let results = run_cases(&set, &wire::policy_cases(&config.policies)?);
-    for result in &results {
-        println!(
-            "{}  {}  {}",
-            if result.passed { "ok " } else { "NOT" },
-            result.name,
-            result.decision.reason
-        );
-    }
-    let failed = results.iter().filter(|result| !result.passed).count();
-    println!("{} passed, {failed} failed", results.len() - failed);
-    Ok(if failed == 0 && !results.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,4 +1,4 @@
-//! Where the record is kept, and opening it there.
+//! Where the record and the keys of persons are kept, and opening both.
 //!
 //! The address of a database has a password in it, so it is a secret: the configuration only refers to it, and it is
 //! read when the record is opened.
@@ -10,11 +10,22 @@ use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use vault::Keyring;
 
-/// Where the record is kept.
+/// Where the record is kept, and beside it the keys that words of persons are sealed under.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Section")]
-pub enum Place {
+pub struct Place {
+    /// Where the record is kept.
+    pub at: At,
+    /// The folder of the keys: unless the configuration says otherwise one beside the record's file, with the ending
+    /// `.keys`, and beside the configuration where the record is no file.
+    pub keys: PathBuf,
+}
+
+/// Where the record is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
     /// In this SQLite file; it is made when it is not there.
     Sqlite(PathBuf),
     /// In the PostgreSQL database whose URL is found there.
@@ -34,8 +45,12 @@ impl TryFrom<Section> for Place {
 
     fn try_from(section: Section) -> Result<Self, Self::Error> {
         match section {
-            Section { sqlite: Some(path), postgres: None } => Ok(Self::Sqlite(path)),
-            Section { sqlite: None, postgres: Some(source) } => Ok(Self::Postgres(source)),
+            Section { sqlite: Some(path), postgres: None } => {
+                Ok(Self { keys: path.with_extension("keys"), at: At::Sqlite(path) })
+            }
+            Section { sqlite: None, postgres: Some(source) } => {
+                Ok(Self { keys: PathBuf::from("chancery.keys"), at: At::Postgres(source) })
+            }
             Section { sqlite: Some(_), postgres: Some(_) } => Err(
                 "`[record]` names both `sqlite` and `postgres`: the record is kept in one place; take one out",
             ),
@@ -48,12 +63,12 @@ impl TryFrom<Section> for Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sqlite(path) => write!(f, "{}", path.display()),
-            Self::Postgres(SecretSource::Env(name)) => {
+        match &self.at {
+            At::Sqlite(path) => write!(f, "{}", path.display()),
+            At::Postgres(SecretSource::Env(name)) => {
                 write!(f, "the database that the variable {name} names")
             }
-            Self::Postgres(SecretSource::File(path)) => {
+            At::Postgres(SecretSource::File(path)) => {
                 write!(f, "the database that the file {} names", path.display())
             }
         }
@@ -63,22 +78,24 @@ impl fmt::Display for Place {
 impl Place {
     /// Makes relative paths ones in `folder`.
     pub(crate) fn anchor(&mut self, folder: &Path) {
-        match self {
-            Self::Sqlite(path) | Self::Postgres(SecretSource::File(path)) => *path = folder.join(&*path),
-            Self::Postgres(SecretSource::Env(_)) => {}
+        self.keys = folder.join(&self.keys);
+        match &mut self.at {
+            At::Sqlite(path) | At::Postgres(SecretSource::File(path)) => *path = folder.join(&*path),
+            At::Postgres(SecretSource::Env(_)) => {}
         }
     }
 
-    /// Opens the record; makes it when there is none.
+    /// Opens the record with the keys; makes both when there are none.
     ///
     /// # Errors
     /// Why it does not open, and what to do.
     pub async fn open(&self, clock: Arc<dyn Clock>) -> Result<Record> {
-        let opened = match self {
-            Self::Sqlite(path) => Record::open_sqlite(path, clock).await,
-            Self::Postgres(source) => Record::open_postgres(&url(source)?, clock).await,
+        let opened = match &self.at {
+            At::Sqlite(path) => Record::open_sqlite(path, clock).await,
+            At::Postgres(source) => Record::open_postgres(&url(source)?, clock).await,
         };
-        opened.context("the record cannot be opened")
+        let keyring = Keyring::open(&self.keys)?;
+        Ok(opened.context("the record cannot be opened")?.with_keyring(keyring))
     }
 
     /// Opens the record for reading, beside a server or without one.
@@ -86,11 +103,13 @@ impl Place {
     /// # Errors
     /// Why it does not open, also when there is none.
     pub async fn open_read_only(&self) -> Result<Record> {
-        let opened = match self {
-            Self::Sqlite(path) => Record::open_sqlite_read_only(path).await,
-            Self::Postgres(source) => Record::open_postgres_read_only(&url(source)?).await,
+        let opened = match &self.at {
+            At::Sqlite(path) => Record::open_sqlite_read_only(path).await,
+            At::Postgres(source) => Record::open_postgres_read_only(&url(source)?).await,
         };
-        opened.context("the record cannot be read")
+        let record = opened.context("the record cannot be read")?;
+        // Where there is no folder, nobody has a key, and nothing is made by looking.
+        if self.keys.is_dir() { Ok(record.with_keyring(Keyring::open(&self.keys)?)) } else { Ok(record) }
     }
 
     /// Whether a start could open the record, and what it holds. Makes nothing.
@@ -98,7 +117,7 @@ impl Place {
     /// # Errors
     /// Why it could not.
     pub async fn examine(&self) -> Result<String> {
-        if let Self::Sqlite(path) = self
+        if let At::Sqlite(path) = &self.at
             && !path.exists()
         {
             let folder = path.parent().unwrap_or(Path::new("."));
@@ -129,7 +148,7 @@ fn url(source: &SecretSource) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, SecretSource};
+    use super::{At, Place, SecretSource};
     use std::path::Path;
 
     #[test]
@@ -142,7 +161,10 @@ mod tests {
         assert!(read("postgres = { env = \"B\", file = \"c\" }").is_err());
         let mut place = read("postgres = { file = \"url\" }").unwrap();
         place.anchor(Path::new("/etc/office"));
-        assert_eq!(place, Place::Postgres(SecretSource::File("/etc/office/url".into())));
+        let at = At::Postgres(SecretSource::File("/etc/office/url".into()));
+        assert_eq!(place, Place { at, keys: "/etc/office/chancery.keys".into() });
+        let place = read("sqlite = \"office.sqlite\"").unwrap();
+        assert_eq!(place.keys, Path::new("office.keys"));
     }
 
     #[tokio::test]
@@ -151,7 +173,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("url");
         std::fs::write(&file, format!("{}\n", schema.url())).unwrap();
-        let place = Place::Postgres(SecretSource::File(file));
+        let keys = folder.path().join("keys");
+        let place = Place { at: At::Postgres(SecretSource::File(file)), keys };
         assert!(place.examine().await.unwrap().contains("one will be made"));
         drop(place.open(std::sync::Arc::new(record::SystemClock)).await.unwrap());
         assert!(place.examine().await.unwrap().contains("holds 0 events"));
@@ -159,7 +182,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_reference_to_nothing_says_which_variable_to_set() {
-        let place = Place::Postgres(SecretSource::Env("NO_SUCH_VARIABLE_CHANCERY".into()));
+        let at = At::Postgres(SecretSource::Env("NO_SUCH_VARIABLE_CHANCERY".into()));
+        let place = Place { at, keys: "keys".into() };
         let told = format!("{:#}", place.examine().await.unwrap_err());
         assert!(told.contains("`NO_SUCH_VARIABLE_CHANCERY`: set it"), "{told}");
     }

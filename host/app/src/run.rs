@@ -1,12 +1,14 @@
 //! What each command does.
 
-use crate::cli::{Cli, Command, PluginCommand, PolicyCommand, RecordCommand, TurnCommand};
+use crate::cli::{Cli, Command, RecordCommand, TurnCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{doctor, journal, look, serve};
+use crate::{approval, doctor, journal, look, plugin, policy, purse, refusal, seat, serve, subject};
 use anyhow::{Context, Result};
 use event::PrincipalId;
 use front::{Front, Look, Session, chat, router};
+use gate::Answer;
+use record::Status;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,9 +36,15 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Record(RecordCommand::Restore { from, to }) => journal::restore(&from, &to).await,
         Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
         Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
-        Command::Plugin(PluginCommand::List) => look::plugin_list(&read(path)?).await,
-        Command::Policy(PolicyCommand::Check) => look::policy_check(&read(path)?, false).await,
-        Command::Policy(PolicyCommand::Test) => look::policy_check(&read(path)?, true).await,
+        Command::Seat(command) => seat::run(&read(path)?, command).await,
+        Command::Refusal(command) => refusal::run(&read(path)?, command).await,
+        Command::Purse(command) => purse::run(&read(path)?, command).await,
+        Command::Subject(command) => subject::run(&read(path)?, command).await,
+        Command::Approval(command) => approval::run(&read(path)?, command).await,
+        Command::Approve(args) => approval::answer(&read(path)?, &args.id, Answer::Yes).await,
+        Command::Deny(args) => approval::answer(&read(path)?, &args.id, Answer::No(args.reason)).await,
+        Command::Plugin(command) => plugin::run(&read(path)?, command).await,
+        Command::Policy(command) => policy::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }
 }
@@ -59,8 +67,14 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     serve::start(&office).await?;
     let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
-    let front =
-        Front { record: office.record.clone(), host: PrincipalId::host(), keys, clock: office.clock.clone() };
+    let (tell, status) = watch::channel(Status::default());
+    let front = Front {
+        record: office.record.clone(),
+        host: PrincipalId::host(),
+        keys,
+        clock: office.clock.clone(),
+        journal: journal.is_some().then_some(status),
+    };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
     }
@@ -68,7 +82,7 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     std::io::stdout().flush()?;
     let (ended, end) = watch::channel(false);
     let journaling = async {
-        journal::keep(journal, &office, end).await;
+        journal::keep(journal, &office, tell, end).await;
         Ok(())
     };
     let mut stopped = stop.clone();
@@ -119,6 +133,7 @@ async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
         run: office.node.rsplit('-').next().unwrap_or("run").to_owned(),
         host: PrincipalId::host(),
         silence_ms_max: front::terminal::SILENCE_MS_MAX,
+        answers: Some(Arc::new(crate::cards::Owner::of(office.clone())?)),
     };
     let people = std::io::stdin().is_terminal();
     let shown = Look { prompt: people, dim: std::io::stdout().is_terminal() };

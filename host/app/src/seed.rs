@@ -1,16 +1,17 @@
 //! The configuration as facts: what is in force stands in the record, and a file is only where it came from.
 //!
-//! Each start compares what the files say with what the record says, and appends what differs, in one commit.
+//! Each start compares what the files say with what the record says, and appends what differs, in one commit. Seats
+//! are another matter: they are read once ([`first`]).
+
+pub mod first;
 
 use crate::config::{Config, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
-    Actor, BudgetSet, Digest, EventId, Expected, Fact, Label, NanoUsd, Period, PluginGranted, PolicyApplied,
-    PolicyText, Price, PricesListed, PrincipalId, Proposed, Route, SeatCreated, SeatHeld, SeatId, StreamName,
+    Actor, Digest, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route, StreamName,
 };
-use fold::setting;
-use record::{Append, Decided, Record, RowKey};
-use serde::Deserialize;
+use fold::{decode, setting};
+use record::{Append, Decided, Record, RowKey, Rows};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
@@ -19,10 +20,6 @@ use std::path::Path;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// The methods that a route may name: those of RFC 9110 and RFC 5789 that carry a request to an address.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/// The budget of the whole office for a day.
-pub const BUDGET_DAY: &str = "organisation-day";
-/// The budget of the whole office for a month.
-pub const BUDGET_MONTH: &str = "organisation-month";
 
 /// One thing that should be in force: the key of its row, the stream its facts stand on, and the fact.
 pub struct Wanted {
@@ -46,19 +43,17 @@ impl Wanted {
 /// # Errors
 /// When the record cannot be used.
 pub async fn put_in_force(record: &Record, wanted: Vec<Wanted>) -> Result<usize> {
-    let reads = wanted.iter().map(|want| RowKey::new("setting", &want.key)).collect();
+    let keys = wanted.iter().flat_map(|want| [Some(want.key.clone()), ungranted(&want.fact)]).flatten();
+    let reads = keys.map(|key| RowKey::new("setting", key)).collect();
     let mut named = Vec::new();
     for want in wanted {
         named.push((fresh_event_id()?, want));
     }
     let decided = record
         .decide(reads, move |rows, _| {
-            let differs = |want: &Wanted| {
-                rows.get("setting", &want.key).map(|row| &row.value) != Some(&want.fact.body())
-            };
             let appends: Vec<Append> = named
                 .into_iter()
-                .filter(|(_, want)| differs(want))
+                .filter(|(_, want)| !stands(rows, want))
                 .map(|(id, want)| append(id, want))
                 .collect();
             let count = appends.len();
@@ -72,9 +67,39 @@ pub async fn put_in_force(record: &Record, wanted: Vec<Wanted>) -> Result<usize>
     }
 }
 
+/// The row that says that a grant was taken back, and so is not given again by a start.
+fn ungranted(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::PluginGranted(granted) => Some(setting::ungranted(&granted.plugin)),
+        _ => None,
+    }
+}
+
+/// Whether what is wanted is in force, or is not to be put in force by a start.
+fn stands(rows: &Rows, want: &Wanted) -> bool {
+    let row = rows.get("setting", &want.key);
+    match &want.fact {
+        // The record's set stands, whatever a folder says.
+        Fact::PolicyApplied(_) => row.is_some(),
+        Fact::PluginGranted(granted) => {
+            let before: Option<PluginGranted> = decode(row);
+            // Why it was granted is no difference.
+            let same =
+                before.is_some_and(|before| PluginGranted { reason: String::new(), ..before } == *granted);
+            same || rows.get("setting", &setting::ungranted(&granted.plugin)).is_some()
+        }
+        fact => row.map(|row| &row.value) == Some(&fact.body()),
+    }
+}
+
 fn append(id: EventId, want: Wanted) -> Append {
-    let event = Proposed { id, actor: host(), cause: None, label: Label::host(), fact: want.fact };
-    Append { stream: want.stream, expected: Expected::Any, events: vec![event], fence: None }
+    append_of(id, host(), want.stream, want.fact)
+}
+
+/// One fact of `actor` for one stream.
+pub(crate) fn append_of(id: EventId, actor: Actor, stream: StreamName, fact: Fact) -> Append {
+    let event = Proposed { id, actor, cause: None, label: Label::host(), fact };
+    Append::new(stream, Expected::Any, vec![event])
 }
 
 /// The host as an actor.
@@ -91,126 +116,6 @@ pub fn fresh_event_id() -> Result<EventId> {
     let mut entropy = [0_u8; 10];
     getrandom::fill(&mut entropy).context("the system gives no randomness")?;
     Ok(EventId::mint(record::Clock::now(&record::SystemClock), entropy))
-}
-
-/// Seats and their holders.
-///
-/// # Errors
-/// When a name is not one.
-pub fn seats(config: &Config) -> Result<Vec<Wanted>> {
-    let mut wanted = Vec::new();
-    for seat in &config.seats {
-        let id = SeatId::parse(&seat.name).with_context(|| format!("[[seat]] `{}`", seat.name))?;
-        let created = SeatCreated {
-            seat: id.clone(),
-            role: seat.role.clone(),
-            department: None,
-            line: None,
-            grants: seat.grants.clone(),
-        };
-        wanted.push(Wanted::new(setting::seat(&id), "seat", id.as_str(), created));
-        if let Some(holder) = &seat.holder {
-            let principal =
-                PrincipalId::parse(holder).with_context(|| format!("holder of [[seat]] `{}`", seat.name))?;
-            let held = SeatHeld { seat: id.clone(), principal };
-            wanted.push(Wanted::new(setting::holder(&id), "seat", id.as_str(), held));
-        }
-    }
-    Ok(wanted)
-}
-
-/// The budgets.
-///
-/// # Errors
-/// When an amount is not dollars.
-pub fn budgets(config: &Config) -> Result<Vec<Wanted>> {
-    let both =
-        [(BUDGET_DAY, Period::Day, &config.purse.day), (BUDGET_MONTH, Period::Month, &config.purse.month)];
-    let mut wanted = Vec::new();
-    for (name, period, amount) in both {
-        if let Some(text) = amount {
-            let limit = NanoUsd::from_dollars(text).with_context(|| {
-                format!("`{text}` in `[purse]` is not an amount in dollars, such as \"5.00\"")
-            })?;
-            let set = BudgetSet { budget: name.to_owned(), period, limit };
-            wanted.push(Wanted::new(setting::budget(name), "budget", name, set));
-        }
-    }
-    Ok(wanted)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceFile {
-    price: BTreeMap<String, PriceEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PriceEntry {
-    input_per_mtok: Option<String>,
-    cached_input_per_mtok: Option<String>,
-    output_per_mtok: Option<String>,
-    per_call: Option<String>,
-}
-
-/// The price list in `path`: dollars as strings.
-///
-/// # Errors
-/// One line that names the file and the entry.
-pub fn prices(path: &Path) -> Result<Wanted> {
-    let text = read_text(path)?;
-    let file: PriceFile = toml::from_str(&text)
-        .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.to_string().replace('\n', " ")))?;
-    let mut prices = BTreeMap::new();
-    for (key, entry) in file.price {
-        let dollars = |text: &Option<String>| -> Result<Option<NanoUsd>> {
-            let read = |t: &String| {
-                NanoUsd::from_dollars(t).with_context(|| {
-                    format!("{}: `{t}` of `{key}` is not an amount in dollars", path.display())
-                })
-            };
-            text.as_ref().map(read).transpose()
-        };
-        let price = Price {
-            input_per_mtok: dollars(&entry.input_per_mtok)?,
-            cached_input_per_mtok: dollars(&entry.cached_input_per_mtok)?,
-            output_per_mtok: dollars(&entry.output_per_mtok)?,
-            per_call: dollars(&entry.per_call)?,
-        };
-        prices.insert(key, price);
-    }
-    let digest = Digest::of(text.as_bytes());
-    Ok(Wanted::new(setting::PRICES.to_owned(), "prices", "office", PricesListed { digest, prices }))
-}
-
-/// The policy files in `folder`: every `*.cedar`, in order of name.
-///
-/// # Errors
-/// When the folder cannot be read or holds no policy.
-pub fn policy_files(folder: &Path) -> Result<Vec<PolicyText>> {
-    let listing = std::fs::read_dir(folder)
-        .with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?;
-    let mut files = Vec::new();
-    for entry in listing {
-        let path =
-            entry.with_context(|| format!("cannot read the policy folder `{}`", folder.display()))?.path();
-        if path.extension().is_some_and(|extension| extension == "cedar") {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            files.push(PolicyText { name, text: read_text(&path)? });
-        }
-    }
-    if files.is_empty() {
-        bail!("`{}` holds no *.cedar file: without a policy nothing is permitted", folder.display());
-    }
-    files.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(files)
-}
-
-/// The policy set as a wanted setting.
-#[must_use]
-pub fn policy(digest: Digest, files: Vec<PolicyText>) -> Wanted {
-    Wanted::new(setting::POLICY.to_owned(), "policy", "office", PolicyApplied { digest, files })
 }
 
 /// What the operator grants each configured plugin, by name; `digests` are those of the files on disk.
@@ -242,7 +147,8 @@ pub fn grants(
             .get(&plugin.name)
             .cloned()
             .with_context(|| format!("the plugin `{}` has no file", plugin.name))?;
-        let granted = PluginGranted { plugin: plugin.name.clone(), digest, routes, settings };
+        let reason = String::new();
+        let granted = PluginGranted { plugin: plugin.name.clone(), digest, routes, settings, reason };
         grants.insert(plugin.name.clone(), granted);
     }
     Ok(grants)
@@ -267,7 +173,8 @@ fn route(config: &RouteConfig) -> Result<Route> {
     Ok(Route { methods, origin: origin.to_owned(), path_prefix, credential })
 }
 
-fn read_text(path: &Path) -> Result<String> {
+/// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     let size = std::fs::metadata(path).with_context(|| format!("cannot read `{}`", path.display()))?.len();
     if size > FILE_BYTES_MAX {
         bail!("`{}` is {size} bytes; the limit is {FILE_BYTES_MAX}", path.display());

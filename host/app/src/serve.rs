@@ -3,8 +3,8 @@
 //! There is one queue: the record. Each loop looks at it when it has news and a few times a second besides, so
 //! whatever another process appended, or an earlier one left undone, is found.
 
-use crate::seed;
 use crate::wire::Office;
+use crate::{seed, subject};
 use anyhow::{Context, Result, bail};
 use attention::Wake;
 use converse::reply_to;
@@ -17,7 +17,7 @@ use fold::turn::TurnRow;
 use gate::{Call, Output, Passed, Payload};
 use record::Lease;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -52,6 +52,7 @@ pub async fn start(office: &Office) -> Result<()> {
     };
     let cause = started.id.clone();
     office.record.append(StreamName::new("node", &office.node), Expected::NoStream, vec![started]).await?;
+    subject::mend(&office.record).await?;
     if office.config.slack.is_some() {
         identify(office, cause).await?;
     }
@@ -65,10 +66,15 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         origin: Origin::Duty { event: cause.clone(), kind: "identify".to_owned(), attempt: 1 },
         seat: SeatId::parse(SYSTEM_SEAT)?,
         tool: "slack.identity".to_owned(),
+        topic: None,
+        asker: None,
+        goal: None,
         payload: Payload::Tool(json!({})),
         label: Label::host(),
+        of: BTreeSet::new(),
         cause,
         fence: None,
+        within: Vec::new(),
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -82,6 +88,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         Passed::Denied(denial) => denial.reason,
         Passed::Refused(refusal) => refusal.reason,
         Passed::Unknown { reason } => reason,
+        Passed::Waits { approval, .. } => format!("it waits for a person's yes (`{approval}`)"),
     };
     if known.is_some() {
         tracing::warn!(problem, "Slack did not say who the office is; what it said before stands");
@@ -107,12 +114,16 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// # Errors
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
-    tokio::try_join!(classify(office.clone(), stop.clone()), turns(office, stop))?;
+    let cards = crate::cards::keep(office.clone(), stop.clone());
+    tokio::try_join!(classify(office.clone(), stop.clone()), cards, turns(office, stop))?;
     Ok(())
 }
 
 /// Waits for news of the record, at most [`LOOK_MS`]; false when it is time to stop.
-async fn news(news: &mut watch::Receiver<event::GlobalPosition>, stop: &mut watch::Receiver<bool>) -> bool {
+pub(crate) async fn news(
+    news: &mut watch::Receiver<event::GlobalPosition>,
+    stop: &mut watch::Receiver<bool>,
+) -> bool {
     if *stop.borrow() {
         return false;
     }
@@ -148,7 +159,7 @@ async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     }
 }
 
-fn may_pass(error: &record::Error) -> bool {
+pub(crate) fn may_pass(error: &record::Error) -> bool {
     matches!(error, record::Error::Unavailable { .. })
 }
 
@@ -243,11 +254,18 @@ async fn look(office: &Arc<Office>, parts: &Arc<TurnParts<gate::Gate>>, running:
     for row in open {
         let room = running.here.len() < office.config.office.turns_max;
         let free = !running.here.contains_key(&row.turn) && !running.later.contains_key(&row.turn);
-        if room && free && row.ending.is_none() {
+        if room && free && row.ending.is_none() && takes_turns(office, &row.seat).await? {
             take_up(office, parts, running, row).await?;
         }
     }
     Ok(())
+}
+
+/// Whether the seat takes its turns itself now: one that was vacated, or that a person holds, leaves them open for its
+/// next holder.
+async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
+    let works = attention::works(&office.record, seat).await?;
+    Ok(works.is_some_and(|works| works.seat.seat == *seat && works.takes_turns()))
 }
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {

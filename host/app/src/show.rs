@@ -36,7 +36,7 @@ pub fn short(text: &str) -> String {
 
 /// `text` with control characters and those that steer a terminal written out; all else stays. Doing it twice
 /// is doing it once.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() || steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
@@ -63,8 +63,11 @@ pub fn printable_json(json: &str) -> String {
 /// What a fact says, shortly.
 #[must_use]
 pub fn summary(fact: &Fact) -> String {
-    let said =
-        office(fact).or_else(|| conversation(fact)).or_else(|| turn(fact)).unwrap_or_else(|| call(fact));
+    let said = office(fact)
+        .or_else(|| conversation(fact))
+        .or_else(|| turn(fact))
+        .or_else(|| approval(fact))
+        .unwrap_or_else(|| call(fact));
     // Whatever a kind forgets to shorten is made safe here.
     one_line(&said)
 }
@@ -73,13 +76,37 @@ fn office(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::NodeStarted(b) => format!("{} runs chancery {}", b.node, b.version),
         Fact::SeatCreated(b) => format!("{} in role {} may call {}", b.seat, b.role, b.grants.join(", ")),
+        Fact::SeatChanged(b) => format!(
+            "{} in role {} may call {}: {}",
+            b.now.seat,
+            b.now.role,
+            b.now.grants.join(", "),
+            short(&b.reason)
+        ),
         Fact::SeatHeld(b) => format!("{} is held by {}", b.seat, b.principal),
+        Fact::SeatVacated(b) => format!("{} is vacant: {}", b.seat, short(&b.reason)),
+        Fact::PolicyProposed(b) => {
+            format!("set {} instead of {}: {}", b.digest.short(), b.base.short(), short(&b.reason))
+        }
+        Fact::PolicyRevoked(b) => format!("`{}` counts no more: {}", short(&b.policy), short(&b.reason)),
+        Fact::PluginRevoked(b) => format!("{} may reach nothing: {}", b.plugin, short(&b.reason)),
+        Fact::RefusalRaised(b) => {
+            let until = b.lifts_at.map_or_else(String::new, |at| format!(" until {at}"));
+            format!("{} is refused{until}: {}", b.subject, short(&b.reason))
+        }
+        Fact::RefusalLifted(b) => format!("{} is refused no more: {}", b.subject, short(&b.reason)),
         Fact::PolicyApplied(b) => {
             let names: Vec<&str> = b.files.iter().map(|file| file.name.as_str()).collect();
             format!("set {} of {}", b.digest.short(), names.join(", "))
         }
         Fact::PricesListed(b) => format!("list {} of {} prices", b.digest.short(), b.prices.len()),
-        Fact::BudgetSet(b) => format!("{} is {}", b.budget, b.limit),
+        Fact::BudgetSet(b) => {
+            let why = if b.reason.is_empty() { String::new() } else { format!(": {}", short(&b.reason)) };
+            format!("{} is {}{why}", b.budget, b.limit)
+        }
+        Fact::PluginInstalled(b) if b.world == "guard" => {
+            format!("{} {} {} guards the door", b.plugin, b.version, b.digest.short())
+        }
         Fact::PluginInstalled(b) => {
             format!("{} {} {} offers {}", b.plugin, b.version, b.digest.short(), b.tools.join(", "))
         }
@@ -94,6 +121,9 @@ fn office(fact: &Fact) -> Option<String> {
                 b.plugin,
                 if routes.is_empty() { "nothing".into() } else { routes.join(", ") }
             )
+        }
+        Fact::SubjectShredded(b) => {
+            format!("{} is erased with {}: {}", b.subject, b.keys.join(", "), short(&b.reason))
         }
         Fact::ConnectionIdentified(b) => format!("on {} {} the office is {}", b.source, b.team, b.user),
         _ => return None,
@@ -110,9 +140,43 @@ fn conversation(fact: &Fact) -> Option<String> {
         Fact::MessageReceived(b) => {
             let author =
                 b.author.principal.as_ref().map_or(b.author.external.as_str(), event::PrincipalId::as_str);
-            format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(&b.text))
+            format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(b.text.text()))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        _ => return None,
+    })
+}
+
+fn approval(fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::ApprovalAsked(b) => format!(
+            "{} {} wants {} on {} by {}: {}",
+            b.approval,
+            b.seat,
+            short(&b.tool),
+            short(b.resource.text()),
+            b.expires_at,
+            short(b.reason.text())
+        ),
+        Fact::ApprovalGiven(b) => format!("{} yes by {} as {}", b.approval, b.by, b.seat),
+        Fact::ApprovalDenied(b) => {
+            format!("{} no by {} as {}: {}", b.approval, b.by, b.seat, short(b.reason.text()))
+        }
+        Fact::ApprovalExpired(b) => format!("{} nobody answered in time", b.approval),
+        Fact::ApprovalGivenAhead(b) => {
+            format!(
+                "{} may {} on {}, says {}: {}",
+                b.seat,
+                short(&b.tool),
+                short(b.resource.text()),
+                b.by,
+                short(b.reason.text())
+            )
+        }
+        Fact::ApprovalWithdrawn(b) => {
+            format!("{} must ask again for {}: {}", b.seat, short(&b.tool), short(b.reason.text()))
+        }
+        Fact::ApprovalSpent(b) => format!("{} used by {}", b.approval, b.origin),
         _ => return None,
     })
 }
@@ -120,14 +184,14 @@ fn conversation(fact: &Fact) -> Option<String> {
 fn turn(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::RequestAsked(b) => {
-            format!("{} asks {} by {}: {}", b.asker, b.holder, b.due_at, short(&b.wanted))
+            format!("{} asks {} by {}: {}", b.asker, b.holder, b.due_at, short(b.wanted.text()))
         }
-        Fact::RequestAnswered(b) => format!("{} answers {}: {}", b.by, b.asker, short(&b.answer)),
+        Fact::RequestAnswered(b) => format!("{} answers {}: {}", b.by, b.asker, short(b.answer.text())),
         Fact::RequestLapsed(b) => format!("{} did not answer {}", b.holder, b.asker),
         Fact::MomentSet(b) => format!("{} looks at {} again at {}", b.seat, b.topic, b.at),
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
         Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
-        Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(&b.summary)),
+        Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
         Fact::StepStarted(b) => {
             format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string()))
         }
@@ -141,9 +205,11 @@ fn turn(fact: &Fact) -> Option<String> {
 fn call(fact: &Fact) -> String {
     match fact {
         Fact::CallAdmitted(b) => {
-            format!("{} on {} by {}", short(&b.tool), short(&b.resource), b.policies.join(", "))
+            format!("{} on {} by {}", short(&b.tool), short(b.resource.text()), b.policies.join(", "))
         }
-        Fact::CallDenied(b) => format!("{} on {}: {}", short(&b.tool), short(&b.resource), short(&b.reason)),
+        Fact::CallDenied(b) => {
+            format!("{} on {}: {}", short(&b.tool), short(b.resource.text()), short(b.reason.text()))
+        }
         Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
         Fact::HoldTaken(b) => {
             let accounts: Vec<String> = b.accounts.iter().map(event::Account::key).collect();
@@ -160,13 +226,13 @@ fn call(fact: &Fact) -> String {
         Fact::HoldLeftUnknown(b) => format!("{} counts in full: {}", b.held, short(&b.reason)),
         Fact::EffectIntended(b) => format!("{} {}", short(&b.tool), short(&b.input.to_string())),
         Fact::EffectSent(b) => short(&b.reference.to_string()),
-        Fact::EffectFailed(b) => short(&b.reason),
-        Fact::EffectLeftUnknown(b) => short(&b.reason),
+        Fact::EffectFailed(b) => short(b.reason.text()),
+        Fact::EffectLeftUnknown(b) => short(b.reason.text()),
         Fact::ReceiptRecorded(b) => {
             format!(
                 "{} {} -> {}, {} bytes, sha256 {}",
                 b.method,
-                short(&b.address),
+                short(b.address.text()),
                 b.status,
                 b.bytes,
                 b.sha256.short()
@@ -216,6 +282,8 @@ pub fn turn_text(
     if let Some(event) = woken {
         let _ = writeln!(text, "  woken   {}", summary(&event.fact));
     }
+    let cost = crate::purse::cost_of_turn(calls.iter().flat_map(|(_, events)| events));
+    let _ = writeln!(text, "  cost    {cost}");
     for (number, step) in &state.steps {
         let outcome = step
             .ended
@@ -238,7 +306,7 @@ pub fn turn_text(
     }
     if let Some(ended) = &state.ended {
         let sources: Vec<&str> = ended.sources.iter().map(event::ReceiptId::as_str).collect();
-        let _ = writeln!(text, "\n  ended   {}", short(&ended.summary));
+        let _ = writeln!(text, "\n  ended   {}", short(ended.summary.text()));
         let _ = writeln!(
             text,
             "  sources {}",
@@ -273,7 +341,7 @@ mod tests {
             subtype: hostile.clone(),
             external_id: hostile,
             retry: 0,
-            payload: json!({}),
+            payload: json!({}).into(),
         };
         let said = summary(&delivery.into());
         assert!(!said.chars().any(|c| c.is_control() || steers(c)), "{said}");

@@ -3,13 +3,12 @@
 //! Nothing here decides anything; it only says which part is given to which.
 
 use crate::config::{Config, SecretSource};
-use crate::seed;
+use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::{Artifact, Engine, EngineParts, Hands, Plugins, Pool};
 use egress::{Egress, EgressConfig, Origin, Resolve};
 use event::{Digest, PluginGranted, SeatId, Timestamp};
 use fold::setting;
-use gate::policy::{Case, PolicySet};
 use gate::{Catalogue, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
@@ -71,31 +70,10 @@ impl Office {
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
         let record = config.record.open(clock.clone()).await?;
-        let vault = Arc::new(vault(&config));
-        let egress = Arc::new(egress(&config, resolver, vault.clone())?);
         let installed = install(&config).await?;
         put_in_force(&config, &record, &installed).await?;
-        let reading = clock.clone();
-        let hands = Arc::new(Hands::new(
-            installed.engine,
-            installed.plugins,
-            egress,
-            vault,
-            Arc::new(move || reading.now()) as component::Clock,
-        ));
-        let budgets = seed::budgets(&config)?.into_iter().filter_map(|want| match want.fact {
-            event::Fact::BudgetSet(set) => Some(set.budget),
-            _ => None,
-        });
-        let gate = Gate::new(GateParts {
-            record: record.clone(),
-            catalogue: hands.clone(),
-            reach: hands.clone(),
-            clock: clock.clone(),
-            budgets: budgets.collect(),
-            headroom: config.purse.headroom,
-        })
-        .await?;
+        let (gate, hands) =
+            gate(&config, &record, installed, Ports { clock: clock.clone(), resolver }).await?;
         if hands.model(&config.office.model).is_none() {
             bail!("`office.model` is `{}`, and no configured plugin offers that model", config.office.model);
         }
@@ -109,6 +87,40 @@ impl Office {
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
+}
+
+/// The one door over `record`, and the hands behind it.
+///
+/// # Errors
+/// When the way out cannot be made, or no policy set or budget is in force.
+pub async fn gate(
+    config: &Config,
+    record: &Record,
+    installed: Installed,
+    ports: Ports,
+) -> Result<(Gate, Arc<Hands>)> {
+    let Ports { clock, resolver } = ports;
+    let vault = Arc::new(vault(config));
+    let egress = Arc::new(egress(config, resolver, vault.clone())?);
+    let reading = clock.clone();
+    let hands = Arc::new(Hands::new(
+        installed.engine,
+        installed.plugins,
+        egress,
+        vault,
+        Arc::new(move || reading.now()) as component::Clock,
+    ));
+    let gate = Gate::new(GateParts {
+        record: record.clone(),
+        catalogue: hands.clone(),
+        guards: hands.clone(),
+        reach: hands.clone(),
+        clock,
+        headroom: config.purse.headroom,
+        approvals: config.approvals.times()?,
+    })
+    .await?;
+    Ok((gate, hands))
 }
 
 fn source(source: &SecretSource) -> Source {
@@ -186,73 +198,42 @@ fn artifact(name: &str, file: &Path) -> Result<Artifact> {
     Ok(artifact)
 }
 
-/// The policy set of the configuration, loaded against the installed plugins, its cases run.
-///
-/// # Errors
-/// The first fault with file, line and column, or the first case that does not come out as it says.
-pub fn policies(config: &Config, plugins: &Plugins) -> Result<(Digest, Vec<event::PolicyText>)> {
-    let texts = seed::policy_files(&config.policies)?;
-    let cases = policy_cases(&config.policies)?;
-    let set = PolicySet::load_with_cases(&texts, &tools_of(plugins), &models_of(plugins), &cases)
-        .with_context(|| format!("the policies in `{}` do not load", config.policies.display()))?;
-    Ok((set.digest().clone(), texts))
-}
-
-/// The tools of a set of plugins, in order of name.
-#[must_use]
-pub fn tools_of(plugins: &Plugins) -> Vec<Arc<gate::ToolSpec>> {
-    plugins.tools()
-}
-
-/// The models of a set of plugins, in order of name.
-#[must_use]
-pub fn models_of(plugins: &Plugins) -> Vec<Arc<gate::ModelSpec>> {
-    plugins.models()
-}
-
-/// The cases under `cases/ALLOW` and `cases/DENY`, in order of name; none when there is no such folder.
-///
-/// # Errors
-/// When a file cannot be read or is no case.
-pub fn policy_cases(folder: &Path) -> Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for verdict in ["ALLOW", "DENY"] {
-        let folder = folder.join("cases").join(verdict);
-        if !folder.is_dir() {
-            continue;
-        }
-        let listing =
-            std::fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
-        let mut paths = listing
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<std::io::Result<Vec<PathBuf>>>()
-            .with_context(|| format!("cannot read `{}`", folder.display()))?;
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-        paths.sort();
-        for path in paths {
-            let text = std::fs::read_to_string(&path)
-                .with_context(|| format!("cannot read `{}`", path.display()))?;
-            let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            cases.push(Case::parse(&format!("{verdict}/{file}"), &text)?);
-        }
-    }
-    Ok(cases)
-}
-
 async fn put_in_force(config: &Config, record: &Record, installed: &Installed) -> Result<()> {
-    let (digest, texts) = policies(config, &installed.plugins)?;
     let mut wanted = Vec::new();
+    let tools = installed.plugins.tools();
     for (name, artifact) in &installed.artifacts {
-        wanted.push(seed::Wanted::new(setting::plugin(name), "plugin", name, artifact.installed()));
+        let offers = tools
+            .iter()
+            .filter(|tool| tool.plugin == *name)
+            .map(|tool| gate::policy::offered(tool))
+            .collect();
+        let fact = event::PluginInstalled { offers, ..artifact.installed() };
+        wanted.push(seed::Wanted::new(setting::plugin(name), "plugin", name, fact));
     }
     for (name, grant) in &installed.grants {
+        if record.row("setting", &setting::ungranted(name)).await?.is_some() {
+            tracing::warn!(
+                "the grant of the plugin `{name}` was revoked and is not given again: it reaches nothing until `chancery plugin grant {name} --reason …`"
+            );
+        }
         wanted.push(seed::Wanted::new(setting::grant(name), "plugin", name, grant.clone()));
     }
-    wanted.extend(seed::seats(config)?);
-    wanted.extend(seed::budgets(config)?);
-    wanted.push(seed::prices(&config.prices)?);
-    wanted.push(seed::policy(digest, texts));
-    let changed = seed::put_in_force(record, wanted).await?;
+    wanted.push(purse::prices(&config.prices)?);
+    wanted.extend(crate::policy::first(config, record, installed).await?);
+    let opened = seed::first::put_on_record(config, record).await?;
+    for difference in &opened.differences {
+        tracing::warn!("{difference}");
+    }
+    if seed::first::front_desk(config, record).await?.is_none_or(|works| !works.takes_turns()) {
+        tracing::warn!("`{}` takes no turns: whoever writes to the office waits", config.office.front_desk);
+    }
+    let budgets = config.budgets()?;
+    for name in purse::left_out(record, &budgets).await? {
+        tracing::warn!(
+            "the budget `{name}` is no longer in the configuration and stands as it is: `chancery purse budget {name} --limit … --reason …` sets it"
+        );
+    }
+    let changed = seed::put_in_force(record, wanted).await? + purse::put(record, budgets).await?;
     tracing::info!(changed, "settings in force");
     Ok(())
 }

@@ -76,6 +76,7 @@ impl Artifact {
             digest: self.digest.clone(),
             world: self.manifest.world.word().to_owned(),
             tools: self.manifest.offers(),
+            offers: Vec::new(),
         }
     }
 }

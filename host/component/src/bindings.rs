@@ -34,6 +34,15 @@ pub(crate) mod tool {
     });
 }
 
+/// The world of guards: no imports, so nothing to share with the others.
+pub(crate) mod guard {
+    wasmtime::component::bindgen!({
+        path: ["../../wit/guard"],
+        world: "chancery:guard/guard",
+        exports: { default: async },
+    });
+}
+
 /// The world of models.
 pub(crate) mod model {
     wasmtime::component::bindgen!({

@@ -8,7 +8,7 @@ use crate::load_error::LoadError;
 use crate::offer::{Ready, ReadyTool};
 use crate::plugin::Loaded;
 use event::{PluginGranted, Route};
-use gate::{Catalogue, ModelSpec, Resource, ToolSpec, Touches};
+use gate::{Catalogue, GUARDS_MAX, GuardSpec, ModelSpec, Resource, ToolSpec, Touches};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,6 +51,16 @@ impl Plugins {
         self.loaded.get(plugin)
     }
 
+    /// The guards, in order of name.
+    #[must_use]
+    pub fn guards(&self) -> Vec<GuardSpec> {
+        let specs = self.loaded.values().filter_map(|loaded| match &loaded.ready {
+            Ready::Guard { spec, .. } => Some(spec.as_ref().clone()),
+            Ready::Tool { .. } | Ready::Model { .. } => None,
+        });
+        specs.collect()
+    }
+
     fn add(&mut self, loaded: Loaded) -> Result<(), LoadError> {
         let plugin = loaded.manifest().name.clone();
         let twice = |name: &str, first: &str| LoadError::Twice {
@@ -73,6 +83,10 @@ impl Plugins {
             Ready::Model { models, .. } => {
                 self.models.extend(models.iter().map(|model| (model.name.clone(), model.clone())));
             }
+            Ready::Guard { .. } if self.guards().len() >= GUARDS_MAX => {
+                return Err(LoadError::TooManyGuards { max: GUARDS_MAX });
+            }
+            Ready::Guard { .. } => {}
         }
         self.loaded.insert(plugin, Arc::new(loaded));
         Ok(())

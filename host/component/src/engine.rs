@@ -56,7 +56,8 @@ pub struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     pub(crate) linkers: Linkers,
     pub(crate) pool: Pool,
-    pub(crate) places: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    guard_places: Arc<Semaphore>,
     kept: Option<Arc<Kept>>,
 }
 
@@ -71,7 +72,8 @@ impl Engine {
         let kept = parts.code_folder.map(|folder| Kept::open(folder, &wasmtime)).transpose()?.map(Arc::new);
         tick(&wasmtime)?;
         let places = Arc::new(Semaphore::new(parts.pool.calls as usize));
-        Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, kept }))
+        let guard_places = Arc::new(Semaphore::new(parts.pool.checks as usize));
+        Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, guard_places, kept }))
     }
 
     /// The limits of calls in `world`.
@@ -79,7 +81,22 @@ impl Engine {
         match world {
             World::Tool => &self.pool.tools,
             World::Model => &self.pool.models,
+            World::Guard => &self.pool.guards,
         }
+    }
+
+    /// The places in which guests of `world` run.
+    pub(crate) fn places(&self, world: World) -> &Arc<Semaphore> {
+        match world {
+            World::Tool | World::Model => &self.places,
+            World::Guard => &self.guard_places,
+        }
+    }
+
+    /// Places that nobody runs in, guards' aside.
+    #[cfg(test)]
+    pub(crate) fn free_places(&self) -> usize {
+        self.places.available_permits()
     }
 
     /// Whether memory for guests is set aside.
@@ -146,16 +163,16 @@ fn config() -> Config {
 /// As many slots as all guests at once can fill, and nothing kept in memory between calls that the next call
 /// would have to be kept from.
 fn pooling(pool: &Pool) -> PoolingAllocationConfig {
-    let times = |each: usize| pool.calls.saturating_mul(u32::try_from(each).unwrap_or(u32::MAX));
-    let most = |of: fn(&Limits) -> usize| pool.larger(of);
-    let per = |of: fn(&Limits) -> usize| u32::try_from(pool.larger(of)).unwrap_or(u32::MAX);
+    let times = |each: usize| pool.all().saturating_mul(u32::try_from(each).unwrap_or(u32::MAX));
+    let most = |of: fn(&Limits) -> usize| pool.largest(of);
+    let per = |of: fn(&Limits) -> usize| u32::try_from(pool.largest(of)).unwrap_or(u32::MAX);
     let mut slots = PoolingAllocationConfig::new();
     slots
-        .total_component_instances(pool.calls)
+        .total_component_instances(pool.all())
         .total_core_instances(times(most(|limits| limits.instances)))
         .total_memories(times(most(|limits| limits.memories)))
         .total_tables(times(most(|limits| limits.tables)))
-        .total_stacks(pool.calls)
+        .total_stacks(pool.all())
         .max_core_instances_per_component(per(|limits| limits.instances))
         .max_memories_per_component(per(|limits| limits.memories))
         .max_tables_per_component(per(|limits| limits.tables))

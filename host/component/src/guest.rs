@@ -7,6 +7,7 @@
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::log::plain;
+use crate::manifest::World;
 use crate::meter::{Meter, Over};
 use crate::state::{Lent, State};
 use futures_util::FutureExt;
@@ -43,10 +44,10 @@ pub(crate) enum Ended {
     Panicked(String),
 }
 
-/// Runs `call` in a fresh store, until `deadline` at the latest.
+/// Runs `call` in a fresh store under the limits of `world`, until `deadline` at the latest.
 pub(crate) async fn run<T, F>(
     engine: &Engine,
-    limits: &Limits,
+    world: World,
     lent: Lent,
     deadline: Instant,
     call: F,
@@ -55,7 +56,8 @@ where
     T: Send,
     F: for<'s> FnOnce(&'s mut Store<State>) -> BoxFuture<'s, wasmtime::Result<T>> + Send,
 {
-    let place = timeout_at(deadline, engine.places.clone().acquire_owned()).await;
+    let limits = engine.limits(world);
+    let place = timeout_at(deadline, engine.places(world).clone().acquire_owned()).await;
     let _place = place.ok().and_then(Result::ok).ok_or(Ended::NoPlace)?;
     let meter = Meter::new(limits);
     let mut store = store(engine, limits, lent, &meter);

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::guest;
 use crate::limits::Limits;
 use crate::log::plain;
+use crate::manifest::World;
 use crate::offer::{Ready, ReadyTool};
 use crate::outgoing::{Clock, Way};
 use crate::plugin::Loaded;
@@ -35,7 +36,7 @@ const REASON_BYTES_MAX: usize = 1024;
 
 /// Runs components. One for the host.
 pub struct Hands {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
     plugins: RwLock<Arc<Plugins>>,
     egress: Arc<Egress>,
     vault: Arc<Vault>,
@@ -164,7 +165,7 @@ impl Hands {
             return Err(failed(FailureKind::InvalidInput, message));
         }
         let pre = pre.clone();
-        let ran = guest::run(&self.engine, limits, lent, deadline, move |store| {
+        let ran = guest::run(&self.engine, World::Tool, lent, deadline, move |store| {
             Box::pin(async move {
                 let tool = pre.instantiate_async(&mut *store).await?;
                 tool.chancery_tool_tools().call_call(store, &call).await
@@ -198,7 +199,7 @@ impl Hands {
             return Err(failed(FailureKind::TooLong, message));
         }
         let pre = pre.clone();
-        let ran = guest::run(&self.engine, limits, lent, deadline, move |store| {
+        let ran = guest::run(&self.engine, World::Model, lent, deadline, move |store| {
             Box::pin(async move {
                 let model = pre.instantiate_async(&mut *store).await?;
                 model.chancery_model_inference().call_infer(store, &request).await
@@ -283,6 +284,13 @@ impl Catalogue for Hands {
 
     fn routes(&self, plugin: &str) -> Vec<Route> {
         self.plugins().routes(plugin)
+    }
+
+    fn call_ms_max(&self, name: &str) -> Option<u64> {
+        let plugins = self.plugins();
+        let tool = plugins.tool(name).map(|tool| tool.plugin.clone());
+        let plugin = tool.or_else(|| plugins.model(name).map(|model| model.plugin.clone()))?;
+        Some(plugins.get(&plugin)?.limits(&self.engine).wall_ms)
     }
 
     fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {

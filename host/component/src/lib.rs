@@ -2,7 +2,7 @@
 //!
 //! A plugin is one component with its manifest inside ([`Artifact`]). [`Plugins::load`] compiles it, links it,
 //! asks it once what it offers, and checks that against manifest and grant. [`Hands`] implements the gate's
-//! `Reach` and `Catalogue`: each call gets a fresh store on the one [`Engine`], ends by running time, memory or
+//! `Reach`, `Catalogue` and `Guards`: each call gets a fresh store on the one [`Engine`], ends by running time, memory or
 //! wall clock at the latest ([`Limits`]), and reaches the world by one hook on `egress` alone.
 //!
 //! What always holds: a guest that spins, grows, recurses, floods or lies harms its own call and no other; WASI
@@ -18,6 +18,7 @@ mod clock;
 mod code;
 mod convert;
 mod engine;
+mod guards;
 mod guest;
 mod hands;
 mod limits;

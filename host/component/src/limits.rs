@@ -1,7 +1,7 @@
 //! Every limit a guest lives under, in one place.
 //!
 //! There is no default for any of them: wasmtime's own are unlimited, 600 s or 128 MiB, and a knob nobody set
-//! is a knob somebody turns. Two sets are worked out here, for tools and for models, with the reason beside
+//! is a knob somebody turns. Three sets are worked out here, for tools, models and guards, with the reason beside
 //! each figure. Operators and manifests cannot raise them yet.
 
 /// How often the epoch moves, in milliseconds: how long a guest that never waits can keep a thread from
@@ -114,29 +114,76 @@ impl Limits {
             ..Self::for_tools()
         }
     }
+
+    /// For guards: they look at one call and answer with a word or a sentence, and every call they see waits for
+    /// them. Of the host they are lent nothing, so what is counted there is zero.
+    #[must_use]
+    pub const fn for_guards() -> Self {
+        Self {
+            // The longest input, read into a tree and looked at in a few spellings.
+            memory_bytes: 48 * MIB,
+            table_elements: 10_000,
+            resources: 0,
+            handles: 0,
+            // A verdict, and room to tell one that is too long from one that does not end.
+            hostcall_bytes: 64 * KIB,
+            random_bytes: 0,
+            header_bytes: 0,
+            request_bytes: 0,
+            response_bytes: 0,
+            http_requests: 0,
+            log_lines: 0,
+            log_line_bytes: 0,
+            // What a model may be asked: a guard may see that too.
+            input_bytes: 8 * MIB,
+            // As `chancery:guard/checks` says.
+            output_bytes: 4 * KIB,
+            message_bytes: 0,
+            cpu_ms: 1_000,
+            // Sixteen guards, one after the other, end within half of a turn's lease.
+            wall_ms: 2_000,
+            ..Self::for_tools()
+        }
+    }
 }
 
 /// What the process sets aside for guests: address space, mostly, since untouched memory costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Guests that run at the same time. One more waits for a place, within its own wall clock.
+    /// Tools and models that run at the same time. One more waits for a place, within its own wall clock.
     pub calls: u32,
+    /// Guards that run at the same time, in places of their own: a guard never waits for a tool that takes long.
+    pub checks: u32,
     /// Limits of tools.
     pub tools: Limits,
     /// Limits of models.
     pub models: Limits,
+    /// Limits of guards.
+    pub guards: Limits,
 }
 
 impl Pool {
-    /// For a small machine: 32 guests at once take 2 GiB at the very worst, and half a terabyte of addresses.
+    /// For a small machine: 32 guests and eight guards at once take 2.4 GiB at the very worst, and less than a
+    /// terabyte of addresses.
     #[must_use]
     pub const fn for_small_machine() -> Self {
-        Self { calls: 32, tools: Limits::for_tools(), models: Limits::for_models() }
+        Self {
+            calls: 32,
+            checks: 8,
+            tools: Limits::for_tools(),
+            models: Limits::for_models(),
+            guards: Limits::for_guards(),
+        }
     }
 
-    /// The larger of the two figures that `of` picks.
-    pub(crate) fn larger(&self, of: impl Fn(&Limits) -> usize) -> usize {
-        of(&self.tools).max(of(&self.models))
+    /// All guests at the same time.
+    pub(crate) fn all(&self) -> u32 {
+        self.calls.saturating_add(self.checks)
+    }
+
+    /// The largest of the three figures that `of` picks.
+    pub(crate) fn largest(&self, of: impl Fn(&Limits) -> usize) -> usize {
+        of(&self.tools).max(of(&self.models)).max(of(&self.guards))
     }
 }
 
@@ -146,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_a_guest_hands_over_fits_the_limits_it_is_held_to_later() {
-        for limits in [Limits::for_tools(), Limits::for_models()] {
+        for limits in [Limits::for_tools(), Limits::for_models(), Limits::for_guards()] {
             assert!(
                 limits.output_bytes <= limits.hostcall_bytes,
                 "an output must reach the check of its length"
@@ -160,6 +207,8 @@ mod tests {
     fn a_pool_is_as_large_as_its_largest_guest() {
         let mut pool = Pool::for_small_machine();
         pool.models.tables = pool.tools.tables + 1;
-        assert_eq!(pool.larger(|limits| limits.tables), pool.models.tables);
+        assert_eq!(pool.largest(|limits| limits.tables), pool.models.tables);
+        pool.guards.tables = pool.models.tables + 1;
+        assert_eq!(pool.largest(|limits| limits.tables), pool.guards.tables);
     }
 }

@@ -1,7 +1,8 @@
 //! What the host offers a guest: one linker for each world, made once.
 //!
 //! A component gets what its world names, WASI 0.2, and `wasi:http`; an interface that nobody knows is an
-//! error that names it, before anything is compiled. Linking WASI grants nothing: see [`crate::state`].
+//! error that names it, before anything is compiled. Linking WASI grants nothing: see [`crate::state`]. A guard gets
+//! nothing at all.
 //! The monotonic clock is our own, in place of the one that shows the machine's.
 
 use crate::bindings::{credentials, deltas, log, settings};
@@ -56,6 +57,8 @@ const OWN_VERSION: &str = "0.1.0";
 pub(crate) struct Linkers {
     pub(crate) tool: Linker<State>,
     pub(crate) model: Linker<State>,
+    /// With nothing in it, and so it stays.
+    pub(crate) guard: Linker<State>,
 }
 
 impl Linkers {
@@ -63,7 +66,7 @@ impl Linkers {
         let tool = common(engine)?;
         let mut model = common(engine)?;
         deltas::add_to_linker::<_, HasSelf<State>>(&mut model, |state| state)?;
-        Ok(Self { tool, model })
+        Ok(Self { tool, model, guard: Linker::new(engine) })
     }
 }
 
@@ -82,6 +85,9 @@ fn common(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
 
 /// Whether `import`, such as `wasi:io/poll@0.2.6`, is something a component of `world` can be given.
 pub(crate) fn is_offered(world: World, import: &str) -> bool {
+    if world == World::Guard {
+        return false;
+    }
     let Some((path, version)) = import.split_once('@') else { return false };
     let Some((package, interface)) = path.split_once('/') else { return false };
     match package {
@@ -106,6 +112,7 @@ fn own(world: World) -> &'static [&'static str] {
     match world {
         World::Tool => &["log", "settings", "credentials"],
         World::Model => &["log", "settings", "credentials", "deltas"],
+        World::Guard => &[],
     }
 }
 
@@ -168,6 +175,9 @@ mod tests {
             (World::Tool, "wasi:keyvalue/store@0.2.0", false),
             (World::Tool, "acme:beam/teleport@1.0.0", false),
             (World::Tool, "beam", false),
+            (World::Guard, "chancery:host/log@0.1.0", false),
+            (World::Guard, "chancery:types/types@0.1.0", false),
+            (World::Guard, "wasi:io/poll@0.2.6", false),
         ] {
             assert_eq!(is_offered(world, import), wanted, "{import}");
         }

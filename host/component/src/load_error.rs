@@ -36,6 +36,42 @@ pub enum LoadError {
         /// What is offered.
         offered: String,
     },
+    /// It is a guard and imports something.
+    #[error(
+        "the guard `{plugin}` imports `{interface}`, and a guard is offered nothing: it looks at the call it is given; \
+         rebuild it without that import"
+    )]
+    GuardImports {
+        /// The guard.
+        plugin: String,
+        /// The interface.
+        interface: String,
+    },
+    /// It is a guard and was granted something.
+    #[error(
+        "the guard `{plugin}` was given {what}, and a guard has no use for it: take it out of its `[[plugin]]` in the \
+         configuration"
+    )]
+    GuardGranted {
+        /// The guard.
+        plugin: String,
+        /// What it was given.
+        what: &'static str,
+    },
+    /// It does not start, though it compiles.
+    #[error("the guard `{plugin}` does not start: {reason}; leave it out, or use a version that starts")]
+    NotStarted {
+        /// The guard.
+        plugin: String,
+        /// What happened.
+        reason: String,
+    },
+    /// There are more guards than every call can wait for.
+    #[error("there are more than {max} guards, and every call waits for all that see it: leave some out")]
+    TooManyGuards {
+        /// The most.
+        max: usize,
+    },
     /// It does not compile.
     #[error("the plugin `{plugin}` does not compile: rebuild it without the features this engine leaves out")]
     Compile {

@@ -6,7 +6,7 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
-use gate::{EffectClass, Touches};
+use gate::{EffectClass, Sees, Touches};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,15 +31,19 @@ pub enum World {
     /// It offers models.
     #[serde(rename = "chancery:model@0.1.0")]
     Model,
+    /// It offers nothing: it looks at calls and may add a no.
+    #[serde(rename = "chancery:guard@0.1.0")]
+    Guard,
 }
 
 impl World {
-    /// One word: `tool` or `model`.
+    /// One word: `tool`, `model` or `guard`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
             Self::Model => "model",
+            Self::Guard => "guard",
         }
     }
 }
@@ -71,6 +75,9 @@ pub struct Manifest {
     /// The ways out it asks for.
     #[serde(default, rename = "route")]
     pub routes: Vec<RouteEntry>,
+    /// The calls a guard sees; nothing said means all of them.
+    #[serde(default)]
+    sees: Option<Sees>,
 }
 
 /// What a manifest says of one tool.
@@ -153,6 +160,15 @@ pub enum ManifestError {
         /// The world.
         world: &'static str,
     },
+    /// A guard that offers or asks for something.
+    #[error("a guard looks at calls and has no [[{key}]]")]
+    Guard {
+        /// The key.
+        key: &'static str,
+    },
+    /// A list of calls to see, in a manifest that is no guard's, or one that names none.
+    #[error("`[sees]` is for guards, and names `effects`, `tools` or `models = true`")]
+    Sees,
     /// A JSON pointer that is none.
     #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
     Pointer {
@@ -209,6 +225,12 @@ impl Manifest {
         self.tools.iter().map(|tool| tool.name.clone()).chain(models).collect()
     }
 
+    /// The calls it sees, if it is a guard.
+    #[must_use]
+    pub fn sees(&self) -> Sees {
+        self.sees.clone().unwrap_or_else(Sees::everything)
+    }
+
     fn check(&self) -> Result<(), ManifestError> {
         named(&self.name, is_word, "a plugin's name: lower-case letters, digits and hyphens")?;
         named(&self.version, is_version, "a version such as `0.1.0`")?;
@@ -219,9 +241,13 @@ impl Manifest {
         let offers = match self.world {
             World::Tool => !self.tools.is_empty() && self.models.is_empty(),
             World::Model => !self.models.is_empty() && self.tools.is_empty(),
+            World::Guard => return self.check_guard(),
         };
         if !offers {
             return Err(ManifestError::Offers { world: self.world.word() });
+        }
+        if self.sees.is_some() {
+            return Err(ManifestError::Sees);
         }
         self.tools.iter().try_for_each(check_tool)?;
         for model in &self.models {
@@ -234,6 +260,21 @@ impl Manifest {
             return Err(ManifestError::Name { name: name.clone(), wanted: "named once" });
         }
         self.routes.iter().try_for_each(check_route)
+    }
+
+    fn check_guard(&self) -> Result<(), ManifestError> {
+        let asked = [("tool", self.tools.len()), ("model", self.models.len()), ("route", self.routes.len())];
+        if let Some((key, _)) = asked.into_iter().find(|(_, count)| *count > 0) {
+            return Err(ManifestError::Guard { key });
+        }
+        let sees = self.sees();
+        if sees.is_blind() {
+            return Err(ManifestError::Sees);
+        }
+        let is = |pattern: &str| is_tool(pattern) || pattern.strip_suffix(".*").is_some_and(is_word);
+        sees.tools
+            .iter()
+            .try_for_each(|tool| named(tool, is, "a tool such as `web.fetch`, or a family such as `web.*`"))
     }
 }
 

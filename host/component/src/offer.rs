@@ -1,5 +1,6 @@
 //! What a plugin offers: it is asked once, with nothing granted, and held to its manifest.
 
+use crate::bindings::guard::GuardPre;
 use crate::bindings::model::ModelPre;
 use crate::bindings::tool::ToolPre;
 use crate::bindings::{model, tool};
@@ -12,7 +13,7 @@ use crate::manifest::{Manifest, NAME_BYTES_MAX, World};
 use crate::schema::Schema;
 use crate::state::{Lent, State};
 use event::Digest;
-use gate::{ModelSpec, ToolSpec};
+use gate::{GuardSpec, ModelSpec, ToolSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ const DEFINITIONS_MS: u64 = 10_000;
 pub(crate) enum Ready {
     Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>> },
     Model { pre: ModelPre<State>, models: Vec<Arc<ModelSpec>> },
+    Guard { pre: GuardPre<State>, spec: Arc<GuardSpec> },
 }
 
 /// One tool and its schemas.
@@ -49,7 +51,7 @@ pub(crate) async fn ready_tools(
     let pre = engine.linkers.tool.instantiate_pre(component).and_then(ToolPre::new).map_err(other_world)?;
     let asked = pre.clone();
     let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Tool));
-    let defined = guest::run(engine, limits, lent, definitions_by(), move |store| {
+    let defined = guest::run(engine, World::Tool, lent, definitions_by(), move |store| {
         Box::pin(async move {
             let tool = asked.instantiate_async(&mut *store).await?;
             tool.chancery_tool_tools().call_definitions(store).await
@@ -113,7 +115,7 @@ pub(crate) async fn ready_models(
     let pre = engine.linkers.model.instantiate_pre(component).and_then(ModelPre::new).map_err(other_world)?;
     let asked = pre.clone();
     let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Model));
-    let defined = guest::run(engine, limits, lent, definitions_by(), move |store| {
+    let defined = guest::run(engine, World::Model, lent, definitions_by(), move |store| {
         Box::pin(async move {
             let model = asked.instantiate_async(&mut *store).await?;
             model.chancery_model_inference().call_definitions(store).await
@@ -149,6 +151,30 @@ fn ready_model(manifest: &Manifest, digest: &Digest, defined: WitModel) -> Resul
         output_tokens_max: defined.output_tokens_max,
         price_key: entry.price_key.clone(),
     }))
+}
+
+/// A guard. It defines nothing; that it starts at all is tried once, since one that does not would stop every call.
+pub(crate) async fn ready_guard(
+    engine: &Engine,
+    component: &Component,
+    manifest: &Manifest,
+    digest: &Digest,
+) -> Result<Ready, LoadError> {
+    let other_world =
+        |source| LoadError::OtherWorld { plugin: manifest.name.clone(), world: manifest.world, source };
+    let pre = engine.linkers.guard.instantiate_pre(component).and_then(GuardPre::new).map_err(other_world)?;
+    let (tried, limits) = (pre.clone(), engine.limits(World::Guard));
+    let lent = Lent::nothing(&manifest.name);
+    let started = guest::run(engine, World::Guard, lent, definitions_by(), move |store| {
+        Box::pin(async move { tried.instantiate_async(store).await.map(|_| ()) })
+    });
+    started.await.map_err(|ended| {
+        let limits = Limits { wall_ms: DEFINITIONS_MS, ..*limits };
+        let reason = ended.failure(&manifest.name, &limits).message;
+        LoadError::NotStarted { plugin: manifest.name.clone(), reason }
+    })?;
+    let spec = GuardSpec { name: manifest.name.clone(), digest: digest.clone(), sees: manifest.sees() };
+    Ok(Ready::Guard { pre, spec: Arc::new(spec) })
 }
 
 /// Whether exactly what the manifest names is defined, each once.

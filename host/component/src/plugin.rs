@@ -10,7 +10,7 @@ use crate::link::{is_offered, offered};
 use crate::load_error::LoadError;
 use crate::log::plain;
 use crate::manifest::{Manifest, World};
-use crate::offer::{Ready, ready_models, ready_tools};
+use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
 use event::{Digest, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,6 +59,7 @@ impl Loaded {
         let ready = match manifest.world {
             World::Tool => ready_tools(engine, &component, &manifest, &digest).await?,
             World::Model => ready_models(engine, &component, &manifest, &digest).await?,
+            World::Guard => ready_guard(engine, &component, &manifest, &digest).await?,
         };
         let routes = grant.map(|grant| grant.routes.as_slice()).unwrap_or_default().into();
         let settings = Arc::new(grant.map(|grant| grant.settings.clone()).unwrap_or_default());
@@ -90,6 +91,20 @@ fn check_grant(artifact: &Artifact, grant: Option<&PluginGranted>) -> Result<(),
             granted: grant.digest.clone(),
             found: artifact.digest.clone(),
         }),
+        Some(grant) if artifact.manifest.world == World::Guard => check_guards_grant(grant),
+        _ => Ok(()),
+    }
+}
+
+/// A guard reaches nothing and is told nothing but the call.
+fn check_guards_grant(grant: &PluginGranted) -> Result<(), LoadError> {
+    let given = |what| Err(LoadError::GuardGranted { plugin: grant.plugin.clone(), what });
+    match grant {
+        PluginGranted { routes, .. } if routes.iter().any(|route| route.credential.is_some()) => {
+            given("a route with a credential")
+        }
+        PluginGranted { routes, .. } if !routes.is_empty() => given("a route"),
+        PluginGranted { settings, .. } if !settings.is_empty() => given("settings"),
         _ => Ok(()),
     }
 }
@@ -98,6 +113,10 @@ fn check_imports(artifact: &Artifact) -> Result<(), LoadError> {
     let world = artifact.manifest.world;
     match artifact.imports.iter().find(|import| !is_offered(world, import)) {
         None => Ok(()),
+        Some(interface) if world == World::Guard => Err(LoadError::GuardImports {
+            plugin: artifact.manifest.name.clone(),
+            interface: plain(interface, INTERFACE_BYTES_MAX),
+        }),
         Some(interface) => Err(LoadError::UnknownInterface {
             plugin: artifact.manifest.name.clone(),
             interface: plain(interface, INTERFACE_BYTES_MAX),

@@ -2,6 +2,7 @@
 //!
 //! A permit cannot be made here, so these tests begin where one is unpacked: at [`crate::hands::Request`].
 
+mod guards;
 mod kit;
 mod lies;
 mod limits;

@@ -7,7 +7,8 @@
 use crate::notation::{leads_with, mentions};
 use crate::sender::Sender;
 use event::{
-    Author, ConnectionIdentified, DeliveryReceived, MessageReceived, Place, PlaceKind, PrincipalId, Topic,
+    Author, ConnectionIdentified, DeliveryReceived, MessageReceived, Personal, Place, PlaceKind, PrincipalId,
+    Topic,
 };
 use serde_json::Value;
 
@@ -111,14 +112,14 @@ impl<'a> Arrival<'a> {
     /// Whether it is an edit that left the text as it was: a link unfolded, metadata changed.
     #[must_use]
     pub fn leaves_text(&self) -> bool {
-        let before = self.delivery.payload.pointer("/event/previous_message/text").and_then(Value::as_str);
+        let before = self.delivery.payload.json().pointer("/event/previous_message/text").and_then(Value::as_str);
         before.is_some_and(|before| before == self.text())
     }
 
     /// Whether it was said in the office's assistant view.
     #[must_use]
     pub fn is_in_assistant_view(&self) -> bool {
-        self.delivery.payload.pointer("/event/assistant_thread").is_some_and(Value::is_object)
+        self.delivery.payload.json().pointer("/event/assistant_thread").is_some_and(Value::is_object)
     }
 
     /// Where the message it tells of stands; for an edit or a deletion, the message that was changed.
@@ -132,7 +133,7 @@ impl<'a> Arrival<'a> {
             Some(Value::Number(ts)) => Some(ts.to_string()),
             _ => None,
         };
-        let at = |pointer: &str| stamp(self.delivery.payload.pointer(pointer)).filter(|ts| is_plain(ts));
+        let at = |pointer: &str| stamp(self.delivery.payload.json().pointer(pointer)).filter(|ts| is_plain(ts));
         let pointers: &[&str] = match self.delivery.subtype.as_str() {
             "message_changed" => &["/event/message/ts", "/event/previous_message/ts"],
             "message_deleted" => &["/event/previous_message/ts", "/event/deleted_ts"],
@@ -185,7 +186,7 @@ impl<'a> Arrival<'a> {
         if self.delivery.source == SOURCE_TERMINAL {
             return false;
         }
-        let shared = self.delivery.payload.get("is_ext_shared_channel");
+        let shared = self.delivery.payload.json().get("is_ext_shared_channel");
         let subject = self.subject();
         let flagged = ["is_stranger", "is_restricted", "is_ultra_restricted"].into_iter().any(|flag| {
             let set = |value: Option<&Value>| value.is_some_and(is_set);
@@ -207,10 +208,11 @@ impl<'a> Arrival<'a> {
         let place = self.place()?;
         // A place that makes no topic could never be answered or found again.
         place.topic()?;
+        let author = self.author(&place, own);
         Some(MessageReceived {
-            author: self.author(&place, own),
+            text: Personal::of(self.text().to_owned(), author.principal.clone()),
+            author,
             place,
-            text: self.text().to_owned(),
             mentions_office: self.names_office(own),
             subtype: self.delivery.subtype.clone(),
         })
@@ -234,12 +236,7 @@ impl<'a> Arrival<'a> {
     /// The workspaces that the delivery says its author is of. `team` says so only where nothing better does:
     /// in a shared channel it may be the other side's.
     fn author_teams(&self) -> impl Iterator<Item = &'a str> {
-        let subject = self.subject();
-        let text =
-            |pointer: &str| subject.pointer(pointer).and_then(Value::as_str).filter(|team| !team.is_empty());
-        let stated = [text("/user_team"), text("/source_team"), text("/user_profile/team")];
-        let fallback = if stated.iter().all(Option::is_none) { text("/team") } else { None };
-        stated.into_iter().chain([fallback]).flatten()
+        teams_of(self.subject())
     }
 
     fn terminal_place(&self) -> Option<Place> {
@@ -253,7 +250,7 @@ impl<'a> Arrival<'a> {
         })
     }
 
-    fn place_kind(&self, channel: &str) -> PlaceKind {
+    pub(crate) fn place_kind(&self, channel: &str) -> PlaceKind {
         match self.text_at("/event/channel_type") {
             "channel" => PlaceKind::Channel,
             "group" => PlaceKind::Group,
@@ -266,8 +263,8 @@ impl<'a> Arrival<'a> {
     }
 
     /// The object that was said or done: inside an edit or a deletion, the message itself.
-    fn subject(&self) -> &'a Value {
-        let payload = &self.delivery.payload;
+    pub(crate) fn subject(&self) -> &'a Value {
+        let payload = self.delivery.payload.json();
         let event = payload.get("event").unwrap_or(payload);
         let within = match self.delivery.subtype.as_str() {
             "message_changed" | "message_replied" => event.get("message"),
@@ -278,8 +275,17 @@ impl<'a> Arrival<'a> {
     }
 
     fn text_at(&self, pointer: &str) -> &'a str {
-        self.delivery.payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+        self.delivery.payload.json().pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
+}
+
+/// As [`Arrival::author_teams`], of any message in a payload.
+pub(crate) fn teams_of(message: &Value) -> impl Iterator<Item = &str> {
+    let text =
+        |pointer: &str| message.pointer(pointer).and_then(Value::as_str).filter(|team| !team.is_empty());
+    let stated = [text("/user_team"), text("/source_team"), text("/user_profile/team")];
+    let fallback = if stated.iter().all(Option::is_none) { text("/team") } else { None };
+    stated.into_iter().chain([fallback]).flatten()
 }
 
 /// A flag that is anything but absent, null or false: a shape nobody has seen yet fails closed.

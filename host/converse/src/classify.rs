@@ -1,10 +1,11 @@
 //! The ladder: what a delivery asks, decided by its first rung that applies.
 //!
-//! Order (the drop ladder this office follows): the office itself and other programs, subtypes that nobody
+//! Order (the drop ladder this office follows): what can no longer be read, the office itself and other programs, subtypes that nobody
 //! said, messages to somebody else, people from outside, then what addresses the office, then what is only
 //! emoji. What is left was said to everyone.
 
 use crate::arrival::{Arrival, EVENT_CALLBACK, SOURCE_TERMINAL};
+use crate::click::BLOCK_ACTIONS;
 use crate::notation::is_emoji_only;
 use crate::reason::Reason;
 use event::{ConnectionIdentified, PlaceKind};
@@ -15,8 +16,14 @@ use event::{ConnectionIdentified, PlaceKind};
 /// who the office is on Slack, without which no message there is answered.
 #[must_use]
 pub fn classify(arrival: &Arrival<'_>, mentions_office: bool, own: Option<&ConnectionIdentified>) -> Reason {
+    if arrival.delivery.payload.value().is_none() {
+        return Reason::Erased;
+    }
     if arrival.delivery.source == SOURCE_TERMINAL {
         return Reason::Terminal;
+    }
+    if arrival.delivery.kind == BLOCK_ACTIONS {
+        return arrival.of_click(own);
     }
     if arrival.delivery.kind != EVENT_CALLBACK {
         return of_kind(&arrival.delivery.kind);
@@ -74,7 +81,7 @@ fn of_kind(kind: &str) -> Reason {
         "ssl_check" => Reason::SslCheck,
         "app_rate_limited" => Reason::RateLimited,
         "slash_command" => Reason::SlashCommand,
-        "block_actions" | "interactive_message" => Reason::BlockAction,
+        "interactive_message" => Reason::BlockAction,
         "block_suggestion" | "dialog_suggestion" => Reason::OptionRequest,
         "view_submission" | "dialog_submission" => Reason::ViewSubmission,
         "view_closed" | "dialog_cancellation" => Reason::ViewDismissal,

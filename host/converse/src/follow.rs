@@ -96,9 +96,11 @@ fn asked(before: &[Event]) -> bool {
     })
 }
 
-/// A delivery that carried no message. It cannot ask: there would be nothing to answer.
+/// A delivery that carried no message. It cannot ask a seat: there would be nothing to answer. An answer to an
+/// approval asks none.
 fn alone(arrival: &Arrival<'_>, office: &Office) -> Found {
     let reason = match classify(arrival, arrival.names_office(office.own.as_ref()), office.own.as_ref()) {
+        Reason::ApprovalAnswer => Reason::ApprovalAnswer,
         reason if reason.class() == Class::Explicit => Reason::IncompleteMessage,
         reason => reason,
     };

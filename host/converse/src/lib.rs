@@ -10,7 +10,9 @@
 //! nothing.
 
 mod arrival;
+pub mod card;
 mod classify;
+mod click;
 mod follow;
 mod notation;
 mod readable;
@@ -18,11 +20,13 @@ mod reason;
 mod reply;
 mod sender;
 mod step;
+mod whose;
 
 pub use arrival::{
     Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM, is_plain,
 };
 pub use classify::classify;
+pub use click::{ACTION_NO, ACTION_YES, Click, click};
 pub use follow::{Office, follow};
 pub use notation::escaped;
 pub use readable::readable;
@@ -30,3 +34,4 @@ pub use reason::Reason;
 pub use reply::{TOOL_SLACK, TOOL_TERMINAL, label_of, reply_to};
 pub use sender::Sender;
 pub use step::{CURSOR, FOLLOW_EVENTS_MAX, lag, step};
+pub use whose::{PERSONS_MAX, Whose, whose};

@@ -40,11 +40,13 @@ macro_rules! reasons {
 }
 
 reasons! {
+    /// Its words were erased before it had its class.
+    Erased "erased" Ignored,
     /// Who the office is on Slack is not known yet, so its own messages could not be told from others.
     IdentityUnknown "identity-unknown" Context,
     /// The office said it itself.
     OwnMessage "own-message" Ignored,
-    /// Another program said it, or Slack did.
+    /// Another program said or did it, or Slack did.
     BotMessage "bot-message" Ignored,
     /// A message that nobody said: a notice of Slack, or a subtype this office does not know.
     UnsupportedSubtype "unsupported-subtype" Ignored,
@@ -54,7 +56,7 @@ reasons! {
     Edit "edit" Context,
     /// Somebody took back what they had said.
     Deletion "deletion" Context,
-    /// A message without an author, a conversation or a timestamp: it could not be answered, or told from another.
+    /// A message or click without an author, a conversation or a timestamp: it could not be answered, or told from another.
     IncompleteMessage "incomplete-message" Ignored,
     /// It begins by naming somebody else and does not name the office.
     AddressedToAnother "addressed-to-another" Context,
@@ -110,7 +112,9 @@ reasons! {
     ConnectionNotice "connection-notice" Ignored,
     /// An event callback without an event.
     EmptyEvent "empty-event" Ignored,
-    /// Somebody used a button, a menu or another element.
+    /// Somebody of the workspace used a button of an approval card; whether it counts, the gate says.
+    ApprovalAnswer "approval-answer" Explicit,
+    /// Somebody used another button, a menu or another element.
     BlockAction "block-action" Ignored,
     /// Somebody asked for the options of a menu.
     OptionRequest "option-request" Ignored,

@@ -4,17 +4,20 @@
 //! ts): its first delivery is `message.received`; every other one is `message.merged`, so that a mention which
 //! arrives second is not lost. Which came first is decided inside the append, by the record's one writer.
 
-use converse::{Arrival, label_of};
+use converse::{Arrival, Whose, label_of, whose};
 use event::{
     Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, GlobalPosition, Integrity,
-    Label, MessageMerged, MessageReceived, PrincipalId, Proposed, StreamName,
+    Label, MessageMerged, MessageReceived, Personal, PrincipalId, Proposed, StreamName,
 };
-use fold::message::MessageRow;
+use fold::message::{MessageRow, SpeakersRow};
 use record::{Append, Decided, Error, Record, RowKey, Rows};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 /// Projection of the rows that deduplicate messages, by [`event::Place::key`].
 const MESSAGES: &str = "message";
+/// Projection of the rows that say whose words a program may repeat.
+const SPEAKERS: &str = "speaker";
 /// Projection of the row that says who the office is.
 const SETTINGS: &str = "setting";
 
@@ -72,12 +75,15 @@ impl Inbox {
     async fn append(&self, incoming: Incoming) -> Result<GlobalPosition, Error> {
         let connection = fold::setting::connection(&incoming.delivery.source);
         let place = Arrival::of(&incoming.delivery).message(None).map(|message| message.place.key());
+        let own = self.record.row(SETTINGS, &connection).await?;
+        let whose = whose(&Arrival::of(&incoming.delivery), fold::decode(own.as_ref()).as_ref());
         let mut reads = vec![RowKey::new(SETTINGS, connection.clone())];
         reads.extend(place.map(|key| RowKey::new(MESSAGES, key)));
+        reads.extend(whose.echoes.iter().map(|key| RowKey::new(SPEAKERS, key)));
         let host = self.host.clone();
         let decide = move |rows: &Rows, _| -> Result<_, Infallible> {
             let own = rows.state::<ConnectionIdentified>(SETTINGS, &connection);
-            Ok((appends(&incoming, &host, own.as_ref(), rows), ()))
+            Ok((appends(&incoming, &host, own.as_ref(), &whose, rows), ()))
         };
         match self.record.decide(reads, decide).await? {
             Decided::Appended { events, .. } => {
@@ -93,10 +99,12 @@ fn appends(
     incoming: &Incoming,
     host: &PrincipalId,
     own: Option<&ConnectionIdentified>,
+    whose: &Whose,
     rows: &Rows,
 ) -> Vec<Append> {
     let arrival = Arrival::of(&incoming.delivery);
     let message = arrival.message(own);
+    let repeated = repeated(whose, rows);
     let label = label(&arrival, message.as_ref(), own);
     let proposed = |id: EventId, cause: Option<EventId>, fact: event::Fact| Proposed {
         id,
@@ -106,13 +114,16 @@ fn appends(
         fact,
     };
     let stream = StreamName::new("delivery", &incoming.id);
-    let delivery = proposed(incoming.id.clone(), None, incoming.delivery.clone().into());
+    let subjects = whose.persons.union(&repeated).cloned();
+    let payload = Personal::of(incoming.delivery.payload.json().clone(), subjects);
+    let delivery = DeliveryReceived { payload, ..incoming.delivery.clone() };
+    let delivery = proposed(incoming.id.clone(), None, delivery.into());
     let mut appends = vec![Append::new(stream, Expected::Any, vec![delivery])];
     if let Some(message) = message {
         let key = message.place.key();
         let stream = StreamName::new("message", &key);
         let (id, fact) = match rows.state::<MessageRow>(MESSAGES, &key) {
-            None => (EventId::derived(&["message.received", &key]), message.into()),
+            None => (EventId::derived(&["message.received", &key]), of_its_author(message, &repeated).into()),
             Some(row) => {
                 let merged = MessageMerged {
                     message: row.event,
@@ -126,6 +137,21 @@ fn appends(
         appends.push(Append::new(stream, Expected::Any, vec![proposed(id, Some(incoming.id.clone()), fact)]));
     }
     appends
+}
+
+/// The persons whose words programs may have repeated in a delivery.
+fn repeated(whose: &Whose, rows: &Rows) -> BTreeSet<PrincipalId> {
+    let spoke = |key: &String| rows.state::<SpeakersRow>(SPEAKERS, key);
+    whose.echoes.iter().filter_map(spoke).flat_map(|row| row.persons).collect()
+}
+
+/// What a person said is theirs already; what a program said is of those whose words it may repeat.
+fn of_its_author(message: MessageReceived, repeated: &BTreeSet<PrincipalId>) -> MessageReceived {
+    if message.author.principal.is_some() {
+        return message;
+    }
+    let text = Personal::of(message.text.text().to_owned(), repeated.iter().cloned());
+    MessageReceived { text, ..message }
 }
 
 /// The label of a delivery and of its message. A delivery without a message is at best readable where it

@@ -18,5 +18,5 @@ pub mod visible;
 pub use inbox::{Inbox, Incoming, Taken};
 pub use listen::listen;
 pub use serve::{Front, router};
-pub use terminal::{ChatError, Look, SILENCE_MS_MAX, Session, chat};
+pub use terminal::{Answers, ChatError, Look, SILENCE_MS_MAX, Session, Told, chat};
 pub use visible::visible;

@@ -14,13 +14,14 @@ use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use event::PrincipalId;
+use event::{GlobalPosition, PrincipalId};
 use http_body_util::LengthLimitError;
-use record::{Clock, Error, Record};
+use record::{Clock, Error, Record, Status};
 use serde_json::{Value, json};
 use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use vault::{SignatureError, SigningKeys};
 
@@ -48,12 +49,15 @@ pub struct Front {
     pub keys: Option<SigningKeys>,
     /// The time that signatures are judged by.
     pub clock: Arc<dyn Clock>,
+    /// How far the journal is, when one is kept.
+    pub journal: Option<watch::Receiver<Status>>,
 }
 
 struct Parts {
     inbox: Inbox,
     record: Record,
     clock: Arc<dyn Clock>,
+    journal: Option<watch::Receiver<Status>>,
     counts: Counts,
 }
 
@@ -65,8 +69,13 @@ struct SlackParts {
 /// The routes of the front.
 pub fn router(front: Front) -> Router {
     let inbox = Inbox::new(front.record.clone(), front.host);
-    let parts =
-        Arc::new(Parts { inbox, record: front.record, clock: front.clock, counts: Counts::default() });
+    let parts = Arc::new(Parts {
+        inbox,
+        record: front.record,
+        clock: front.clock,
+        journal: front.journal,
+        counts: Counts::default(),
+    });
     let health = Router::new().route("/healthz", get(healthz)).with_state(Arc::clone(&parts));
     match front.keys {
         Some(keys) => {
@@ -148,7 +157,7 @@ async fn append(parts: &Parts, incoming: Incoming) -> Result<(), Rejection> {
 
 /// What Slack gets for a delivery that is recorded: the challenge it asks for, or nothing.
 fn answer(incoming: &Incoming) -> Response {
-    let challenge = incoming.delivery.payload.get("challenge").and_then(Value::as_str);
+    let challenge = incoming.delivery.payload.json().get("challenge").and_then(Value::as_str);
     match challenge.filter(|_| incoming.delivery.kind == "url_verification") {
         Some(challenge) => Json(json!({ "challenge": challenge })).into_response(),
         None => StatusCode::OK.into_response(),
@@ -192,6 +201,9 @@ async fn healthz(State(parts): State<Arc<Parts>>) -> Response {
         Ok(Ok((head, lag))) => {
             health.insert("record".to_owned(), json!({ "head": head }));
             health.insert("converse".to_owned(), json!({ "lag": lag }));
+            if let Some(journal) = &parts.journal {
+                health.insert("journal".to_owned(), behind(&journal.borrow(), head));
+            }
             if parts.counts.is_refusing() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK }
         }
         Ok(Err(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -199,6 +211,16 @@ async fn healthz(State(parts): State<Arc<Parts>>) -> Response {
     let word = if status == StatusCode::OK { "ok" } else { "record-unavailable" };
     health.insert("status".to_owned(), json!(word));
     (status, Json(Value::Object(health))).into_response()
+}
+
+/// How many events the journal is behind a record that ends at `head`, and why. What only it and nobody else would
+/// have after a fire is no reason to turn deliveries away: the status stays `ok`, and who watches sees the figures.
+fn behind(status: &Status, head: GlobalPosition) -> Value {
+    json!({
+        "lines_behind": status.lines_behind(head),
+        "pushes_behind": status.pushes.then(|| status.pushes_behind(head)),
+        "problem": status.problem.as_ref().or(status.push_problem.as_ref()),
+    })
 }
 
 fn text_of<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {

@@ -16,10 +16,13 @@ use crate::terminal::lines::Line;
 use crate::terminal::screen::Screen;
 use crate::terminal::watch::Watch;
 use converse::{ID_PART_BYTES_MAX, SOURCE_TERMINAL, escaped, is_plain};
-use event::{DeliveryReceived, Event, EventId, GlobalPosition, PrincipalId};
+use event::{ApprovalId, DeliveryReceived, Event, EventId, GlobalPosition, PrincipalId};
 use record::{Clock, Record};
 use serde_json::json;
+use std::fmt;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,6 +32,15 @@ use tokio::time::{Instant, sleep_until};
 const EVENTS_MAX: usize = 256;
 /// A good [`Session::silence_ms_max`]: longer than a model takes for one answer.
 pub const SILENCE_MS_MAX: u64 = 120_000;
+
+/// Whether an answer was taken, in the end; if not, why, in one sentence for whoever gave it.
+pub type Told = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+
+/// Takes answers to calls that wait for a person's yes, in the name of the person whose terminal it is.
+pub trait Answers: fmt::Debug + Send + Sync {
+    /// Answers yes, or no with a reason that may be empty.
+    fn answer(&self, approval: ApprovalId, no: Option<String>) -> Told;
+}
 
 /// Who sits at a terminal, and at which session.
 #[derive(Clone, Debug)]
@@ -44,6 +56,8 @@ pub struct Session {
     /// After the last line, how long the record may be silent about this session before the chat gives up on an
     /// answer.
     pub silence_ms_max: u64,
+    /// What `/approve` and `/deny` do; without it they are words like any other.
+    pub answers: Option<Arc<dyn Answers>>,
 }
 
 /// How the terminal is written to.
@@ -93,7 +107,7 @@ where
     let mut typed = lines::read(input);
     let mut chat = Chat {
         inbox: Inbox::new(record.clone(), session.host.clone()),
-        watch: Watch::new(&session.name),
+        watch: Watch::new(&session.name, session.answers.is_some()),
         screen: Screen::new(output, look),
         session,
         clock,
@@ -156,6 +170,7 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
         match text.trim() {
             "" => self.screen.prompt().await?,
             "/quit" => return Ok(false),
+            said if self.is_answer(said) => self.answer(said).await?,
             said => {
                 let incoming = self.incoming(said);
                 if let Taken::Accepted(at) = self.inbox.take(incoming).await? {
@@ -164,6 +179,25 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
             }
         }
         Ok(true)
+    }
+
+    fn is_answer(&self, said: &str) -> bool {
+        let command = said.split_whitespace().next();
+        self.session.answers.is_some() && matches!(command, Some("/approve" | "/deny"))
+    }
+
+    /// Answers the newest call that waits here. The record says what came of it, as it does for everybody.
+    async fn answer(&mut self, said: &str) -> Result<(), ChatError> {
+        let (Some(answers), Some(asked)) = (&self.session.answers, self.watch.asked()) else {
+            self.screen.status("nothing waits for a yes here; `chancery approval list` shows what does").await?;
+            return Ok(self.screen.prompt().await?);
+        };
+        let no = said.strip_prefix("/deny").map(|reason| reason.trim().to_owned());
+        if let Err(why) = answers.answer(asked.clone(), no).await {
+            self.screen.status(&why).await?;
+            self.screen.prompt().await?;
+        }
+        Ok(())
     }
 
     /// A line as a delivery. Its timestamp grows within a run and is shared with no other run.
@@ -179,7 +213,7 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
             external_id: ts.clone(),
             retry: 0,
             // In the same notation as everything else that people say, so that one reader does for all.
-            payload: json!({ "session": name, "ts": ts, "person": person, "text": escaped(text) }),
+            payload: json!({ "session": name, "ts": ts, "person": person, "text": escaped(text) }).into(),
         };
         Incoming { id: EventId::derived(&["delivery.received", SOURCE_TERMINAL, name, &ts]), delivery }
     }
@@ -195,7 +229,7 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
             }
         }
         any |= self.watch.is_idle() != was_idle;
-        if any && self.watch.is_idle() {
+        if any && (self.watch.is_idle() || self.watch.asked().is_some()) {
             self.screen.prompt().await?;
         }
         Ok(any)

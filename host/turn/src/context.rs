@@ -115,9 +115,9 @@ fn result(call: &ToolCall, step: Option<&StepEnded>) -> ToolResult {
     };
     // A no is the host's own word; only what came from outside is marked and cut.
     let (output, failed) = match ended.outcome {
-        StepOutcome::Denied | StepOutcome::Refused => (ended.output.clone(), true),
-        StepOutcome::Failed => (shown(&ended.output, &ended.output_label, &ended.receipts), true),
-        StepOutcome::Succeeded => (shown(&ended.output, &ended.output_label, &ended.receipts), false),
+        StepOutcome::Denied | StepOutcome::Refused => (ended.output.json().clone(), true),
+        StepOutcome::Failed => (shown(ended.output.json(), &ended.output_label, &ended.receipts), true),
+        StepOutcome::Succeeded => (shown(ended.output.json(), &ended.output_label, &ended.receipts), false),
     };
     ToolResult { id: call.id.clone(), output, failed }
 }

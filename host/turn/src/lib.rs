@@ -10,10 +10,11 @@
 //! publishes nothing, but for the plain report of a refusal.
 //!
 //! Deliberately absent: any call that does not pass the gate, any clock but [`Pace`], the inbox of a running
-//! turn, approvals and compaction (their own issues). Source of the rules: mechanisms, section 4.
+//! turn and compaction. Source of the rules: mechanisms, section 4.
 
 mod context;
 mod door;
+mod erased;
 mod error;
 mod finish;
 mod next;
@@ -36,7 +37,7 @@ pub use finish::{FINISH, TEXT_CHARS_MAX};
 pub use open::{Opening, open, turn_stream};
 pub use pace::{ATTEMPTS_MAX, Pace, RealPace, STEPS_MAX_CEILING, STEPS_MAX_DEFAULT, TRIES_MAX};
 pub use parts::{DeltasFor, TurnParts};
-pub use run::run;
+pub use run::{Ran, run};
 
 #[cfg(test)]
 mod tests;

@@ -65,8 +65,8 @@ pub(crate) fn next(trail: &Trail<'_>) -> Next {
         return after_send(trail, send);
     }
     if let Some(refused) = trail.refused {
-        let reason = reason_of(&refused.output);
-        return send(trail, &report(&refused.output), 0)
+        let reason = reason_of(refused.output.json());
+        return send(trail, &report(refused.output.json()), 0)
             .unwrap_or_else(|| End::of(TurnEnding::Refused, &reason));
     }
     if let Some(failure) = trail.failures.last() {
@@ -110,7 +110,7 @@ fn after_send(trail: &Trail<'_>, send: &StepEnded) -> Next {
 
 fn sent(trail: &Trail<'_>) -> Next {
     let Some(finish) = accepted(trail) else {
-        let reason = trail.refused.map(|refused| reason_of(&refused.output)).unwrap_or_default();
+        let reason = trail.refused.map(|refused| reason_of(refused.output.json())).unwrap_or_default();
         return End::of(ending(trail, TurnEnding::Failed), &reason);
     };
     Next::End(End {
@@ -130,20 +130,22 @@ fn accepted(trail: &Trail<'_>) -> Option<Finish> {
 
 /// Only what the other side says it did not take is sent again: after any other failure the words may be out.
 fn send_again(trail: &Trail<'_>, failed: &StepEnded) -> Next {
-    let (kind, asked_ms) = failure_of(&failed.output);
+    let (kind, asked_ms) = failure_of(failed.output.json());
     let wait = wait_ms(trail.sends.len(), asked_ms).filter(|_| kind == Some(FailureKind::RateLimited));
     let text = accepted(trail)
         .map(|finish| finish.text)
-        .or_else(|| trail.refused.map(|refused| report(&refused.output)));
+        .or_else(|| trail.refused.map(|refused| report(refused.output.json())));
     wait.zip(text)
         .and_then(|(wait, text)| send(trail, &text, wait))
         .unwrap_or_else(|| not_sent(trail, failed))
 }
 
 fn not_sent(trail: &Trail<'_>, failed: &StepEnded) -> Next {
-    let why = reason_of(&failed.output);
+    let why = reason_of(failed.output.json());
     let reason = match trail.refused {
-        Some(refused) => format!("{}; and the report of it was not sent: {why}", reason_of(&refused.output)),
+        Some(refused) => {
+            format!("{}; and the report of it was not sent: {why}", reason_of(refused.output.json()))
+        }
         None => format!("the answer was not sent: {why}"),
     };
     End::of(TurnEnding::Failed, &reason)
@@ -151,7 +153,7 @@ fn not_sent(trail: &Trail<'_>, failed: &StepEnded) -> Next {
 
 fn after_failure(trail: &Trail<'_>, failure: &StepEnded) -> Next {
     let failures = trail.failures.len();
-    let (kind, asked_ms) = failure_of(&failure.output);
+    let (kind, asked_ms) = failure_of(failure.output.json());
     let wait = match (failure.outcome, kind) {
         // The model itself was denied: there is nobody to tell it to.
         (StepOutcome::Denied, _) => None,
@@ -163,7 +165,7 @@ fn after_failure(trail: &Trail<'_>, failure: &StepEnded) -> Next {
         Some(wait) => infer(trail, wait),
         None => End::of(
             ending(trail, TurnEnding::Failed),
-            &format!("the model could not be asked: {}", reason_of(&failure.output)),
+            &format!("the model could not be asked: {}", reason_of(failure.output.json())),
         ),
     }
 }

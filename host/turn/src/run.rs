@@ -5,6 +5,7 @@
 
 use crate::context::{label, request};
 use crate::door::Door;
+use crate::erased::{WHY, is_erased};
 use crate::error::Error;
 use crate::next::{End, Next, Offer, next};
 use crate::pace::ATTEMPTS_MAX;
@@ -15,47 +16,53 @@ use crate::stream::TurnStream;
 use crate::tools::on_offer;
 use crate::trail::Trail;
 use event::canon::canonical_digest;
-use event::{Label, Origin, StepEnded, StepKind, StepStarted, TurnEnded, TurnEnding, TurnId, TurnOpened};
+use event::{
+    ApprovalId, Label, Origin, Personal, PrincipalId, ReceiptId, StepEnded, StepKind, StepStarted, TurnEnded,
+    TurnEnding, TurnId, TurnOpened,
+};
 use gate::{Call, InferRequest, Payload, ToolCall};
 use record::Fence;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
-/// Runs `turn` to its end, from wherever the record says it stands, under the lease that `fence` names. The
+/// How far a run of a turn came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// To its end.
+    Ended(TurnEnding),
+    /// To a call that waits for a person's yes. The step has no end; once somebody has answered, the turn goes on
+    /// with it as its next attempt. Waiting costs no step and no lease.
+    Waits(ApprovalId),
+}
+
+impl Ran {
+    /// How the turn ended, when it has.
+    #[must_use]
+    pub fn ending(self) -> Option<TurnEnding> {
+        match self {
+            Self::Ended(ending) => Some(ending),
+            Self::Waits(_) => None,
+        }
+    }
+}
+
+/// Runs `turn` to its end, or to a call that waits for a person, from wherever the record says it stands, under the lease that `fence` names. The
 /// caller renews the lease meanwhile. A turn that has ended is not run again.
 ///
 /// # Errors
 /// [`Error::LeaseLost`] when another runs it; otherwise what stopped it, and the same turn can be run again.
-pub async fn run<D: Door + ?Sized>(
-    parts: &TurnParts<D>,
-    turn: &TurnId,
-    fence: Fence,
-) -> Result<TurnEnding, Error> {
+pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: Fence) -> Result<Ran, Error> {
     let mut stream = TurnStream::load(&parts.record, turn, fence).await?;
     let opened = stream.state.opened.clone().ok_or_else(|| Error::NoTurn(turn.clone()))?;
     if let Some(ended) = &stream.state.ended {
-        return Ok(ended.ending);
+        return Ok(Ran::Ended(ended.ending));
     }
     let scene = Scene::load(parts, &opened, &stream.state).await?;
     let running = Running { parts, opened: &opened, scene: &scene };
-    // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
-    loop {
-        let (next, label) = running.decide(&stream)?;
-        match next {
-            Next::End(end) => return running.end(&mut stream, end, label).await,
-            Next::Infer { step, offer, left, wait_ms } => {
-                parts.pace.wait(wait_ms).await;
-                running.infer(&mut stream, step, (offer, left), label).await?;
-            }
-            Next::Tool { step, call, offered } => {
-                running.tool(&mut stream, step, call, offered, label).await?
-            }
-            Next::Send { step, tool, input, wait_ms } => {
-                parts.pace.wait(wait_ms).await;
-                let planned = Planned { step, kind: StepKind::Send, tool, input, call_id: None, label };
-                let payload = Payload::Tool(planned.input.clone());
-                running.pass(&mut stream, planned, payload).await?;
-            }
-        }
+    match running.go_on(&mut stream).await {
+        // Words of it were erased between two looks.
+        Err(Error::Record(record::Error::Erased { .. })) => running.end_erased(&mut stream).await,
+        other => other,
     }
 }
 
@@ -78,6 +85,44 @@ struct Planned {
 }
 
 impl<D: Door + ?Sized> Running<'_, D> {
+    /// The persons whose words the turn has been shown: what it writes down may repeat them.
+    fn of(&self, stream: &TurnStream) -> BTreeSet<PrincipalId> {
+        let ended = stream.state.steps.values().filter_map(|step| step.ended.as_ref());
+        let shown = ended.flat_map(|ended| ended.output.subjects());
+        self.scene.of.iter().chain(shown).cloned().collect()
+    }
+
+    /// Step by step, to its end or to a call that waits for a person.
+    async fn go_on(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
+        // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
+        loop {
+            if is_erased(&self.parts.record, self.scene, stream, &self.of(stream)).await? {
+                return self.end_erased(stream).await;
+            }
+            let (next, label) = self.decide(stream)?;
+            let waits = match next {
+                Next::End(end) => return self.end(stream, end, label).await.map(Ran::Ended),
+                Next::Infer { step, offer, left, wait_ms } => {
+                    self.parts.pace.wait(wait_ms).await;
+                    self.infer(stream, step, (offer, left), label).await?
+                }
+                Next::Tool { step, call, offered } => {
+                    self.tool(stream, step, call, offered, label).await?
+                }
+                Next::Send { step, tool, input, wait_ms } => {
+                    self.parts.pace.wait(wait_ms).await;
+                    let planned = Planned { step, kind: StepKind::Send, tool, input, call_id: None, label };
+                    let payload = Payload::Tool(planned.input.clone());
+                    self.pass(stream, planned, payload).await?
+                }
+            };
+            if let Some(approval) = waits {
+                tracing::info!(turn = %stream.turn, %approval, "turn waits for a person");
+                return Ok(Ran::Waits(approval));
+            }
+        }
+    }
+
     /// What comes next, and the label of everything read so far.
     fn decide(&self, stream: &TurnStream) -> Result<(Next, Label), Error> {
         let trail = Trail::of(self.opened, &stream.state)?;
@@ -95,7 +140,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         step: u32,
         (offer, left): (Offer, u32),
         label: Label,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<ApprovalId>, Error> {
         let tools = on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
         let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let output_tokens_max =
@@ -119,7 +164,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         call: ToolCall,
         offered: bool,
         label: Label,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<ApprovalId>, Error> {
         let ToolCall { id, name, input } = call;
         let planned = Planned { step, kind: StepKind::Tool, tool: name, input, call_id: Some(id), label };
         if offered {
@@ -128,28 +173,43 @@ impl<D: Door + ?Sized> Running<'_, D> {
         }
         let attempt = self.start(stream, &planned).await?;
         let denied = not_offered(&planned.tool, &planned.label);
-        self.ended(stream, &planned, attempt, denied).await
+        self.ended(stream, &planned, attempt, denied).await?;
+        Ok(None)
     }
 
-    /// One step: it starts, passes the gate, and ends.
-    async fn pass(&self, stream: &mut TurnStream, planned: Planned, payload: Payload) -> Result<(), Error> {
+    /// One step: it starts, passes the gate, and ends; or it waits for the approval that comes back.
+    async fn pass(
+        &self,
+        stream: &mut TurnStream,
+        planned: Planned,
+        payload: Payload,
+    ) -> Result<Option<ApprovalId>, Error> {
         let attempt = self.start(stream, &planned).await?;
         let call = Call {
             origin: Origin::Step { turn: stream.turn.clone(), step: planned.step, attempt },
             seat: self.opened.seat.clone(),
             tool: planned.tool.clone(),
+            topic: Some(self.opened.topic.clone()),
+            asker: self.scene.asker.clone(),
+            goal: None,
             payload,
             label: planned.label.clone(),
+            of: self.of(stream),
             cause: stream.newest().clone(),
             fence: Some(stream.fence.clone()),
+            within: Vec::new(),
         };
         let deltas = match (&self.parts.deltas, planned.kind) {
             (Some(deltas_for), StepKind::Infer) => Some(deltas_for(&stream.turn, planned.step)),
             _ => None,
         };
         let passed = self.parts.door.pass(call, deltas).await?;
-        let out = came_out(planned.kind, passed, &planned.label);
-        self.ended(stream, &planned, attempt, out).await
+        let out = match came_out(planned.kind, passed, &planned.label) {
+            Ok(out) => out,
+            Err(approval) => return Ok(Some(approval)),
+        };
+        self.ended(stream, &planned, attempt, out).await?;
+        Ok(None)
     }
 
     async fn start(&self, stream: &mut TurnStream, planned: &Planned) -> Result<u32, Error> {
@@ -161,7 +221,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             attempt,
             kind: planned.kind,
             tool: planned.tool.clone(),
-            input: planned.input.clone(),
+            input: Personal::of(planned.input.clone(), self.of(stream)),
             call_id: planned.call_id.clone(),
         };
         let name = [planned.step.to_string(), attempt.to_string()];
@@ -199,7 +259,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             step: planned.step,
             attempt,
             outcome: out.outcome,
-            output: out.output,
+            output: Personal::of(out.output, self.of(stream)),
             output_label: out.label,
             receipts: out.receipts,
         };
@@ -209,6 +269,22 @@ impl<D: Door + ?Sized> Running<'_, D> {
 
     async fn end(&self, stream: &mut TurnStream, end: End, label: Label) -> Result<TurnEnding, Error> {
         let End { ending, summary, sources } = end;
+        let summary = Personal::of(summary, self.of(stream));
+        self.end_as(stream, (ending, summary, sources), label).await
+    }
+
+    /// Ends it with a sentence of the office's own: there is nothing left that it could say.
+    async fn end_erased(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
+        let end = (TurnEnding::Failed, WHY.into(), Vec::new());
+        self.end_as(stream, end, Label::host()).await.map(Ran::Ended)
+    }
+
+    async fn end_as(
+        &self,
+        stream: &mut TurnStream,
+        (ending, summary, sources): (TurnEnding, Personal<String>, Vec<ReceiptId>),
+        label: Label,
+    ) -> Result<TurnEnding, Error> {
         tracing::info!(turn = %stream.turn, ?ending, "turn ended");
         let (turn, topic) = (stream.turn.clone(), self.opened.topic.clone());
         let fact = TurnEnded { turn, topic, ending, summary, sources };

@@ -1,10 +1,13 @@
 //! What a turn finds when it begins or is taken up again: its seat, the seat's holder, and what was said.
 
+use crate::erased::is_sealed;
 use crate::error::Error;
 use crate::open::turn_stream;
 use crate::parts::TurnParts;
 use crate::talk::Talk;
-use event::{Actor, Event, Fact, GlobalPosition, Position, SeatCreated, SeatHeld, StepKind, TurnOpened};
+use event::{
+    Actor, Event, Fact, GlobalPosition, Position, PrincipalId, SeatCreated, SeatHeld, StepKind, TurnOpened,
+};
 use fold::message::{TopicRow, Topics};
 use fold::setting::{self, Settings};
 use fold::turn::TurnState;
@@ -29,6 +32,12 @@ pub(crate) struct Scene {
     /// Which messages it looks at, oldest first.
     pub positions: Vec<GlobalPosition>,
     pub talk: Talk,
+    /// The person whose message woke the turn, when one did.
+    pub asker: Option<PrincipalId>,
+    /// The persons whose words it shows.
+    pub of: BTreeSet<PrincipalId>,
+    /// Whether what woke the turn can no longer be read.
+    pub woken_by_erased: bool,
 }
 
 impl Scene {
@@ -56,7 +65,19 @@ impl Scene {
         let answers = answers(record, &said).await?;
         let talk = Talk::of(&said, &answers, |event| event.id == opened.woken_by, parts.readable);
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
-        Ok(Self { office: parts.office.clone(), seat, actor, positions, talk })
+        let shown = said.iter().filter(|event| !is_sealed(event)).flat_map(|event| event.fact.personal());
+        let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
+        let woken_by_erased = said.iter().any(|event| event.id == opened.woken_by && is_sealed(event));
+        let asker = said.iter().find(|event| event.id == opened.woken_by).and_then(asker);
+        Ok(Self { office: parts.office.clone(), seat, actor, positions, talk, asker, of, woken_by_erased })
+    }
+}
+
+/// The person who said it.
+fn asker(event: &Event) -> Option<PrincipalId> {
+    match &event.fact {
+        Fact::MessageReceived(message) => message.author.principal.clone(),
+        _ => None,
     }
 }
 
@@ -68,7 +89,7 @@ async fn answers(record: &Record, said: &[Event]) -> Result<BTreeMap<GlobalPosit
         let events = record.read_stream(&turn_stream(&ended.turn), Position(1), TURN_EVENTS_MAX).await?;
         let state = TurnState::fold(&events);
         let send = state.steps.values().rev().find(|step| step.started.kind == StepKind::Send);
-        let text = send.and_then(|step| step.started.input.get("text")).and_then(Value::as_str);
+        let text = send.and_then(|step| step.started.input.json().get("text")).and_then(Value::as_str);
         answers.extend(text.map(|text| (event.global_position, text.to_owned())));
     }
     Ok(answers)
@@ -76,7 +97,7 @@ async fn answers(record: &Record, said: &[Event]) -> Result<BTreeMap<GlobalPosit
 
 /// The messages the turn looks at, once its first step has begun.
 fn fixed(state: &TurnState) -> Option<Vec<GlobalPosition>> {
-    let messages = state.steps.get(&1)?.started.input.get(MESSAGES)?.as_array()?;
+    let messages = state.steps.get(&1)?.started.input.json().get(MESSAGES)?.as_array()?;
     Some(messages.iter().filter_map(Value::as_u64).map(GlobalPosition).collect())
 }
 

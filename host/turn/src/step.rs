@@ -1,6 +1,6 @@
 //! How one step came out: what the gate gave back, as what the record keeps.
 
-use event::{Label, ReceiptId, StepKind, StepOutcome};
+use event::{ApprovalId, Label, ReceiptId, StepKind, StepOutcome};
 use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
 
@@ -20,15 +20,19 @@ pub(crate) struct CameOut {
 }
 
 /// What `passed` means for a step of `kind`. `asked` is the label of the call.
-pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> CameOut {
-    match passed {
+///
+/// # Errors
+/// The approval that the call waits for: the step has not come out yet.
+pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> Result<CameOut, ApprovalId> {
+    Ok(match passed {
+        Passed::Waits { approval, .. } => return Err(approval),
         Passed::Done { output, label, receipts } => done(kind, output, label, receipts, asked),
         Passed::Failed { failure, receipts } => failed(&failure, receipts, asked),
         // A no speaks of the call, so it is labelled like the call.
         Passed::Denied(denial) => no(StepOutcome::Denied, denial.to_output(), asked),
         Passed::Refused(refusal) => no(StepOutcome::Refused, refusal.to_output(), asked),
         Passed::Unknown { reason } => failed(&other(UNKNOWN, reason), Vec::new(), asked),
-    }
+    })
 }
 
 /// A call of a tool that was not on offer: denied by the turn itself, and never at the gate, because the reply
@@ -117,22 +121,25 @@ mod tests {
     #[test]
     fn an_answer_of_nothing_is_a_failed_step() {
         for nothing in [vec![], vec![Part::Text(" \n".into())]] {
-            assert_eq!(came_out(StepKind::Infer, said(nothing), &asked()).outcome, StepOutcome::Failed);
+            assert_eq!(
+                came_out(StepKind::Infer, said(nothing), &asked()).unwrap().outcome,
+                StepOutcome::Failed
+            );
         }
         let response = InferResponse { parts: vec![], stop: StopReason::Length, usage: None };
         let cut =
             Passed::Done { output: Output::Model(response), label: Label::unknown(), receipts: Vec::new() };
-        let cut = came_out(StepKind::Infer, cut, &asked());
+        let cut = came_out(StepKind::Infer, cut, &asked()).unwrap();
         assert_eq!(cut.outcome, StepOutcome::Failed);
         assert!(cut.output["message"].as_str().unwrap().contains("as much as it may"), "{}", cut.output);
-        let words = came_out(StepKind::Infer, said(vec![Part::Text("x".into())]), &asked());
+        let words = came_out(StepKind::Infer, said(vec![Part::Text("x".into())]), &asked()).unwrap();
         assert_eq!(words.outcome, StepOutcome::Succeeded);
         assert_eq!(words.label, asked().join(&Label::public_untrusted()));
     }
 
     #[test]
     fn an_effect_nobody_knows_of_failed_and_says_so() {
-        let out = came_out(StepKind::Send, Passed::Unknown { reason: "it left".into() }, &asked());
+        let out = came_out(StepKind::Send, Passed::Unknown { reason: "it left".into() }, &asked()).unwrap();
         assert_eq!(out.outcome, StepOutcome::Failed);
         assert_eq!(out.output["failed"], json!({"other": "unknown"}));
     }

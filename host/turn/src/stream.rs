@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::open::turn_stream;
-use event::{Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, TurnId};
+use event::{Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, Timestamp, TurnId};
 use fold::turn::TurnState;
 use record::{Append, Fence, Record};
 
@@ -17,6 +17,8 @@ pub(crate) struct TurnStream {
     pub turn: TurnId,
     /// What the events come to.
     pub state: TurnState,
+    /// When it began.
+    pub began: Timestamp,
     /// The lease every append is made under.
     pub fence: Fence,
     record: Record,
@@ -34,18 +36,21 @@ impl TurnStream {
         let name = turn_stream(turn);
         let mut state = TurnState::default();
         let mut newest: Option<(Position, EventId)> = None;
+        let mut began = None;
         loop {
             let from =
                 newest.as_ref().map_or(Position(1), |(position, _)| Position(position.0.saturating_add(1)));
             let page: Vec<Event> = record.read_stream(&name, from, PAGE_EVENTS).await?;
             page.iter().for_each(|event| state.evolve(&event.fact));
+            began = began.or_else(|| page.first().map(|event| event.at));
             newest = page.last().map(|event| (event.position, event.id.clone())).or(newest);
             if page.len() < PAGE_EVENTS {
                 break;
             }
         }
         let (position, newest) = newest.ok_or_else(|| Error::NoTurn(turn.clone()))?;
-        Ok(Self { turn: turn.clone(), state, fence, record: record.clone(), name, position, newest })
+        let began = began.unwrap_or_default();
+        Ok(Self { turn: turn.clone(), state, began, fence, record: record.clone(), name, position, newest })
     }
 
     /// The newest event: what comes next follows from it.

@@ -64,7 +64,7 @@ impl Talk {
 
 fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> String {
     let mut left = MESSAGE_CHARS_MAX;
-    let text = cut_text(&readable(&body.text), &mut left);
+    let text = cut_text(&readable(body.text.text()), &mut left);
     let verb = if asks { "asks you" } else { "said" };
     format!("{} {verb}:\n{}", author(&body.author.external), quoted(&text))
 }
@@ -72,7 +72,7 @@ fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> Str
 /// What another seat wants of this one.
 fn asked(body: &RequestAsked) -> String {
     let mut left = MESSAGE_CHARS_MAX;
-    let wanted = cut_text(&body.wanted, &mut left);
+    let wanted = cut_text(body.wanted.text(), &mut left);
     format!("{} asks you, by {}:\n{}", body.asker, body.due_at, quoted(&wanted))
 }
 

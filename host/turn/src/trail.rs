@@ -130,7 +130,7 @@ impl<'a> Trail<'a> {
         self.used = self.used.saturating_add(1);
         match ended.outcome {
             StepOutcome::Succeeded => {
-                let response = InferResponse::deserialize(&ended.output).map_err(|source| {
+                let response = InferResponse::deserialize(ended.output.json()).map_err(|source| {
                     Error::Unreadable { turn: ended.turn.clone(), step: ended.step, source }
                 })?;
                 let label = &ended.output_label;
@@ -138,7 +138,7 @@ impl<'a> Trail<'a> {
                     response,
                     label,
                     tools: Vec::new(),
-                    offered: offered(&started.input),
+                    offered: offered(started.input.json()),
                 });
                 self.failures.clear();
                 self.denials.were_read();
@@ -155,7 +155,7 @@ impl<'a> Trail<'a> {
             StepOutcome::Succeeded | StepOutcome::Failed => self.denials.news(),
             StepOutcome::Refused => self.refused = Some(ended),
             StepOutcome::Denied => {
-                let repeated = self.denials.add(&started.tool, &started.input);
+                let repeated = self.denials.add(&started.tool, started.input.json());
                 if repeated && self.denied_again.is_none() {
                     self.denied_again = Some(self.rounds.len());
                 }

@@ -1,13 +1,14 @@
 //! The tools as a model sees them.
 
 use guest::Definition;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::card::{ARGUMENTS_TAKEN_CHARS_MAX, FIELDS_MAX};
 use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    vec![post(), react(), identity()]
+    vec![post(), card(), card_update(), whisper(), react(), identity()]
 }
 
 fn channel() -> Value {
@@ -30,27 +31,120 @@ fn post() -> Definition {
                 "channel": channel(),
                 "thread_ts": ts("The ts of the message whose thread this goes to."),
                 "text": { "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX },
-                "mention": {
-                    "type": "array",
-                    "items": { "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$" },
-                    "maxItems": MENTIONS_MAX,
-                    "description": "Ids of those who are asked. Filled by the host, never from text.",
-                },
+                "mention": mention(),
             },
             "required": ["channel", "text"],
             "additionalProperties": false,
         }),
+        output_schema: posted(),
+    }
+}
+
+fn mention() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$" },
+        "maxItems": MENTIONS_MAX,
+        "description": "Ids of those who are asked. Filled by the host, never from text.",
+    })
+}
+
+/// Where a message stands.
+fn posted() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "channel": channel(),
+            "ts": ts("The message's own ts."),
+            "thread_ts": {
+                "type": ["string", "null"],
+                "description": "The thread it stands in; null when a thread was asked for and Slack put it elsewhere.",
+            },
+        },
+        "required": ["channel", "ts"],
+        "additionalProperties": false,
+    })
+}
+
+/// What a card says, asked or decided; `more` is what tells the two apart.
+fn card_input(more: &[(&str, Value, bool)]) -> Value {
+    let text = |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
+    let line = json!({
+        "type": "object",
+        "properties": { "name": { "type": "string" }, "value": { "type": "string" } },
+        "required": ["name", "value"],
+        "additionalProperties": false,
+    });
+    let mut properties = Map::from_iter([
+        ("channel".to_owned(), channel()),
+        ("approval".to_owned(), text("The approval, approval_…; what the buttons carry.")),
+        ("title".to_owned(), text("What the card is about.")),
+        ("fields".to_owned(), json!({ "type": "array", "items": line, "maxItems": FIELDS_MAX })),
+        (
+            "arguments".to_owned(),
+            json!({ "type": "string", "minLength": 1, "maxLength": ARGUMENTS_TAKEN_CHARS_MAX, "description": "The exact arguments, as JSON text." }),
+        ),
+        ("digest".to_owned(), text("SHA-256 of the canonical arguments.")),
+    ]);
+    let mut required: Vec<&str> = vec!["channel", "approval", "title", "arguments", "digest"];
+    for (name, schema, is_required) in more {
+        properties.insert((*name).to_owned(), schema.clone());
+        required.extend(is_required.then_some(*name));
+    }
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn card() -> Definition {
+    Definition {
+        name: "slack.card",
+        description: "Show in Slack what waits for a person's yes, with a button for yes and one for no. Returns \
+                      where the card stands. Nothing on it can mention anybody but those who are asked.",
+        input_schema: card_input(&[
+            ("thread_ts", ts("The ts of the message whose thread this goes to."), false),
+            ("until", json!({ "type": "string", "description": "Until when it can be answered, as text." }), true),
+            ("mention", mention(), false),
+        ]),
+        output_schema: posted(),
+    }
+}
+
+fn card_update() -> Definition {
+    Definition {
+        name: "slack.card-update",
+        description: "Change a card in Slack to what was decided. The buttons go.",
+        input_schema: card_input(&[
+            ("ts", ts("The card's own ts."), true),
+            ("state", json!({ "type": "string", "minLength": 1, "description": "What was decided." }), true),
+        ]),
         output_schema: json!({
+            "type": "object",
+            "properties": { "channel": channel(), "ts": ts("The card's own ts.") },
+            "required": ["channel", "ts"],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+fn whisper() -> Definition {
+    let user = json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Who sees it." });
+    Definition {
+        name: "slack.whisper",
+        description: "Say something in a Slack channel that one person sees. Nobody is notified.",
+        input_schema: json!({
             "type": "object",
             "properties": {
                 "channel": channel(),
-                "ts": ts("The message's own ts."),
-                "thread_ts": {
-                    "type": ["string", "null"],
-                    "description": "The thread it stands in; null when a thread was asked for and Slack put it elsewhere.",
-                },
+                "thread_ts": ts("The ts of the message whose thread this goes to."),
+                "user": user,
+                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX },
             },
-            "required": ["channel", "ts"],
+            "required": ["channel", "user", "text"],
+            "additionalProperties": false,
+        }),
+        output_schema: json!({
+            "type": "object",
+            "properties": { "channel": channel(), "user": user },
+            "required": ["channel", "user"],
             "additionalProperties": false,
         }),
     }

@@ -48,6 +48,12 @@ pub fn failure_of(method: &str, body: &Value) -> Failure {
         | "two_factor_setup_required" => {
             (Kind::NotAllowed, "the workspace does not allow this to the app: ask an admin")
         }
+        "user_not_in_channel" => {
+            (Kind::NotAllowed, "that person is not in the channel, and would not see it")
+        }
+        "cant_update_message" | "edit_window_closed" => {
+            (Kind::NotAllowed, "the message is not the app's to change, or no longer")
+        }
         "channel_not_found" => {
             (Kind::NotFound, "there is no such channel for the app: a private one has to invite it first")
         }

@@ -58,6 +58,10 @@ id!(
     /// An emoji by name, without colons.
     Emoji, "the name of an emoji, such as eyes", is_emoji
 );
+id!(
+    /// A call that waits for a person's yes: what a button of its card carries, and says nothing else.
+    ApprovalId, "the id of an approval, such as approval_0123abcd", is_approval
+);
 
 /// The name of an effect, as the metadata of a message carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +102,12 @@ fn is_channel(text: &str) -> bool {
     is_id(text, &['C', 'D', 'G'])
 }
 
+fn is_approval(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= KEY_CHARS_MAX
+        && text.strip_prefix("approval_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_part))
+}
+
 fn is_ts(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     text.len() <= ID_CHARS_MAX && text.split_once('.').is_some_and(|(s, n)| is_number(s) && is_number(n))
@@ -136,6 +146,14 @@ mod tests {
         }
         for good in ["eyes", "+1", "wave::skin-tone-2", "übung"] {
             assert!(Emoji::try_from(good.to_owned()).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn an_approval_is_named_by_its_id_and_by_nothing_else() {
+        assert!(ApprovalId::try_from("approval_0123abcd".to_owned()).is_ok());
+        for bad in ["", "approval_", "approval_A", "approval_a b", "turn_1", "approval_<!here>", "xapproval_1"] {
+            assert!(ApprovalId::try_from(bad.to_owned()).is_err(), "{bad}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Slack as a destination: `slack.post`, `slack.react`, `slack.identity`.
+//! Slack as a destination: messages, reactions, the cards of calls that wait for a yes, and who the bot is.
 //!
 //! Every message is composed in one place ([`message`]), where text is text and a mention is made by its
 //! constructor alone; ids are types ([`ids`]), so nothing else reaches the API. The bot's token is put into
@@ -7,6 +7,7 @@
 //! Absent on purpose: reading channels and receiving events (the host's front does), and retries.
 
 mod api;
+mod card;
 mod definitions;
 mod errors;
 mod ids;
@@ -40,6 +41,9 @@ impl Tools for Slack {
 fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failure> {
     match call.tool.as_str() {
         "slack.post" => tools::post(call.read()?, &call.key, &Api::open(host, wire)?),
+        "slack.card" => tools::card(call.read()?, &call.key, &Api::open(host, wire)?),
+        "slack.card-update" => tools::card_update(call.read()?, &Api::open(host, wire)?),
+        "slack.whisper" => tools::whisper(call.read()?, &Api::open(host, wire)?),
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
         _ => Err(call.unknown()),

@@ -5,18 +5,18 @@
 //! carry what a model wrote to whoever owns the address; a parsed name would notify people nobody asked.
 
 use guest::{Failure, Kind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::ids::{ChannelId, EffectKey, Ts};
+use crate::ids::{ChannelId, EffectKey, Ts, UserId};
 use crate::text::{Mention, Untrusted};
 
 /// The most that one section block holds, in characters. Source: Slack's Block Kit reference.
-const SECTION_CHARS_MAX: usize = 3_000;
+pub const SECTION_CHARS_MAX: usize = 3_000;
 /// The most that one message holds over all its blocks, in characters. Slack documents no figure and answers
 /// `msg_blocks_too_long` at about 13,200 (slackapi/bolt-js #2509).
 pub const TEXT_CHARS_MAX: usize = 12_000;
 /// The most blocks of one message. Source: Slack's Block Kit reference.
-const BLOCKS_MAX: usize = 50;
+pub const BLOCKS_MAX: usize = 50;
 /// The most that goes into the fallback for notifications, in characters: what Slack advises for `text`.
 const FALLBACK_CHARS_MAX: usize = 4_000;
 /// The most people that one message mentions: more is a broadcast by another name.
@@ -52,22 +52,66 @@ pub fn compose(message: &Message) -> Result<Value, Failure> {
         let text = format!("one message mentions at most {MENTIONS_MAX} people");
         return Err(Failure::new(Kind::InvalidInput, text));
     }
-    let asked: String = message.mentions.iter().map(|mention| format!("{} ", mention.written())).collect();
+    let asked = asked(message.mentions);
     let texts = texts(&asked, message.text)?;
-    let mut body = json!({
-        "channel": message.channel.as_str(),
-        "text": fallback(&asked, message.text),
-        "blocks": texts.iter().map(|text| section(text)).collect::<Vec<_>>(),
-        "parse": "none",
-        "link_names": false,
-        "unfurl_links": false,
-        "unfurl_media": false,
-        "metadata": { "event_type": METADATA_TYPE, "event_payload": { "key": message.key.as_str() } },
-    });
-    if let (Some(thread), Some(fields)) = (message.thread, body.as_object_mut()) {
-        fields.insert("thread_ts".to_owned(), json!(thread.as_str()));
+    let blocks = texts.iter().map(|text| section(text)).collect();
+    let mut body = body(message.channel, fallback(&asked, message.text), blocks);
+    in_thread(&mut body, message.thread);
+    named(&mut body, message.key);
+    Ok(Value::Object(body))
+}
+
+/// The body of `chat.postEphemeral`: what only `user` sees.
+///
+/// # Errors
+/// As [`compose`].
+pub fn compose_whisper(
+    channel: &ChannelId,
+    thread: Option<&Ts>,
+    user: &UserId,
+    text: Untrusted,
+) -> Result<Value, Failure> {
+    if text.is_blank() {
+        return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to say"));
     }
-    Ok(body)
+    let blocks = texts("", text)?.iter().map(|text| section(text)).collect();
+    let mut body = body(channel, fallback("", text), blocks);
+    in_thread(&mut body, thread);
+    body.insert("user".to_owned(), json!(user.as_str()));
+    Ok(Value::Object(body))
+}
+
+/// What every text that leaves has in common, whichever method takes it. `text` and what stands in `blocks` are
+/// escaped already.
+pub fn body(channel: &ChannelId, text: String, blocks: Vec<Value>) -> Map<String, Value> {
+    // An update falls back to its own defaults for whatever is not said again.
+    Map::from_iter([
+        ("channel".to_owned(), json!(channel.as_str())),
+        ("text".to_owned(), json!(text)),
+        ("blocks".to_owned(), json!(blocks)),
+        ("parse".to_owned(), json!("none")),
+        ("link_names".to_owned(), json!(false)),
+        ("unfurl_links".to_owned(), json!(false)),
+        ("unfurl_media".to_owned(), json!(false)),
+    ])
+}
+
+/// Puts a message into a thread.
+pub fn in_thread(body: &mut Map<String, Value>, thread: Option<&Ts>) {
+    if let Some(thread) = thread {
+        body.insert("thread_ts".to_owned(), json!(thread.as_str()));
+    }
+}
+
+/// Writes on a message which effect it is. Anybody in the workspace may read that, so it is an id alone.
+pub fn named(body: &mut Map<String, Value>, key: &EffectKey) {
+    let metadata = json!({ "event_type": METADATA_TYPE, "event_payload": { "key": key.as_str() } });
+    body.insert("metadata".to_owned(), metadata);
+}
+
+/// The mentions, each with a space behind it.
+pub fn asked(mentions: &[Mention]) -> String {
+    mentions.iter().map(|mention| format!("{} ", mention.written())).collect()
 }
 
 /// The texts of the blocks, each short enough; `asked` stands before the first.
@@ -86,12 +130,13 @@ fn texts(asked: &str, text: Untrusted) -> Result<Vec<String>, Failure> {
     Ok(pieces.iter().enumerate().map(|(n, piece)| format!("{}{}", before(n), piece.escaped())).collect())
 }
 
-fn section(text: &str) -> Value {
+/// A section of text that is escaped already.
+pub fn section(text: &str) -> Value {
     json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } })
 }
 
 /// What a notification shows, and whoever cannot show blocks.
-fn fallback(asked: &str, text: Untrusted) -> String {
+pub fn fallback(asked: &str, text: Untrusted) -> String {
     let ellipsis = "…";
     let room = FALLBACK_CHARS_MAX - (asked.len() + 1).min(FALLBACK_CHARS_MAX);
     let pieces = text.pieces(room, room);

@@ -42,6 +42,19 @@ impl<'a> Untrusted<'a> {
         self.0.trim().is_empty()
     }
 
+    /// The longest beginning of at most `units_max` units, and whether that is not all of it.
+    pub fn head(self, units_max: usize) -> (Untrusted<'a>, bool) {
+        let mut units = 0;
+        let too_long = |(_, c): &(usize, char)| {
+            units += units_of(*c);
+            units > units_max
+        };
+        match self.0.char_indices().find(too_long) {
+            Some((at, _)) => (Untrusted(self.0.get(..at).unwrap_or_default()), true),
+            None => (self, false),
+        }
+    }
+
     /// Cuts it into pieces of at most `units_max` units each, the first of at most `first_max`: after a
     /// paragraph where possible, else a line, a sentence, a word. White space at a cut is dropped, and no
     /// piece is blank.
@@ -146,6 +159,20 @@ mod tests {
     fn an_escape_is_never_cut() {
         assert_eq!(pieces("a<b", 4, 4), ["a", "&lt;", "b"]);
         assert_eq!(pieces("&&&", 7, 7), ["&amp;", "&amp;", "&amp;"]);
+    }
+
+    #[test]
+    fn a_head_is_as_long_as_it_may_be_and_says_whether_it_is_all() {
+        for (text, max, head, cut) in [
+            ("abc", 3, "abc", false),
+            ("abcd", 3, "abc", true),
+            ("a&b", 5, "a", true),
+            ("a&b", 6, "a&amp;", true),
+            ("🦊x", 1, "", true),
+        ] {
+            let (shown, is_cut) = Untrusted::new(text).head(max);
+            assert_eq!((shown.escaped().as_str(), is_cut), (head, cut), "{text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! The three tools: typed input, one call of the API, typed output.
+//! The tools: typed input, one call of the API, typed output.
 
 use guest::{Failure, Kind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::ids::{ChannelId, EffectKey, Emoji, Ts, UserId};
-use crate::message::{Message, compose};
+use crate::card::{Card, Field, Place, compose_card, compose_decided};
+use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId};
+use crate::message::{Message, compose, compose_whisper};
 use crate::text::{Mention, Untrusted};
 
 /// The input of `slack.post`.
@@ -25,13 +26,7 @@ pub struct Post {
 /// # Errors
 /// See [`compose`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
 pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
-    let mut asked: Vec<UserId> = Vec::new();
-    for user in input.mention {
-        if !asked.contains(&user) {
-            asked.push(user);
-        }
-    }
-    let mentions: Vec<Mention> = asked.into_iter().map(Mention::new).collect();
+    let mentions = mentions(input.mention);
     let body = compose(&Message {
         channel: &input.channel,
         thread: input.thread_ts.as_ref(),
@@ -40,6 +35,17 @@ pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
         key: &EffectKey::parse(key)?,
     })?;
     posted(&api.send("chat.postMessage", &body)?, input.thread_ts.is_some())
+}
+
+/// Each of them once.
+fn mentions(users: Vec<UserId>) -> Vec<Mention> {
+    let mut asked: Vec<UserId> = Vec::new();
+    for user in users {
+        if !asked.contains(&user) {
+            asked.push(user);
+        }
+    }
+    asked.into_iter().map(Mention::new).collect()
 }
 
 /// What Slack says it posted, and not what was asked: a reply to a deleted message may have gone to the
@@ -57,6 +63,83 @@ fn posted(answer: &Value, in_thread: bool) -> Result<Value, Failure> {
         fields.insert("thread_ts".to_owned(), json!(thread));
     }
     Ok(output)
+}
+
+/// The input of `slack.card`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewCard {
+    channel: ChannelId,
+    thread_ts: Option<Ts>,
+    approval: ApprovalId,
+    title: String,
+    #[serde(default)]
+    fields: Vec<Field>,
+    arguments: String,
+    digest: String,
+    until: String,
+    #[serde(default)]
+    mention: Vec<UserId>,
+}
+
+/// Posts the card of a call that waits.
+///
+/// # Errors
+/// See [`compose_card`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
+pub fn card(input: NewCard, key: &str, api: &Api) -> Result<Value, Failure> {
+    let NewCard { channel, thread_ts, approval, title, fields, arguments, digest, until, mention } = input;
+    let mentions = mentions(mention);
+    let place = Place { channel: &channel, thread: thread_ts.as_ref(), mentions: &mentions };
+    let card = Card { approval, title, fields, arguments, digest };
+    let body = compose_card(&card, &place, &until, &EffectKey::parse(key)?)?;
+    posted(&api.send("chat.postMessage", &body)?, thread_ts.is_some())
+}
+
+/// The input of `slack.card-update`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecidedCard {
+    channel: ChannelId,
+    ts: Ts,
+    approval: ApprovalId,
+    title: String,
+    #[serde(default)]
+    fields: Vec<Field>,
+    arguments: String,
+    digest: String,
+    state: String,
+}
+
+/// Changes a card to what was decided.
+///
+/// # Errors
+/// See [`compose_decided`] and [`Api::send`].
+pub fn card_update(input: DecidedCard, api: &Api) -> Result<Value, Failure> {
+    let DecidedCard { channel, ts, approval, title, fields, arguments, digest, state } = input;
+    let card = Card { approval, title, fields, arguments, digest };
+    api.send("chat.update", &compose_decided(&card, &channel, &ts, &state)?)?;
+    Ok(json!({ "channel": channel.as_str(), "ts": ts.as_str() }))
+}
+
+/// The input of `slack.whisper`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Whisper {
+    channel: ChannelId,
+    thread_ts: Option<Ts>,
+    user: UserId,
+    text: String,
+}
+
+/// Says something that one person sees.
+///
+/// # Errors
+/// See [`compose_whisper`] and [`Api::send`].
+pub fn whisper(input: Whisper, api: &Api) -> Result<Value, Failure> {
+    let text = Untrusted::new(&input.text);
+    let body = compose_whisper(&input.channel, input.thread_ts.as_ref(), &input.user, text)?;
+    api.send("chat.postEphemeral", &body)?;
+    Ok(json!({ "channel": input.channel.as_str(), "user": input.user.as_str() }))
 }
 
 /// The input of `slack.react`.

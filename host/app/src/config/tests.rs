@@ -41,9 +41,38 @@ fn a_secret_that_stands_in_the_file_is_refused_and_never_repeated() {
 }
 
 #[test]
-fn an_office_whose_front_desk_nobody_holds_does_not_start() {
-    let error = read(&SMALL.replace("holder = \"agent_chancery\"\n", ""), &[]).unwrap_err().to_string();
-    assert!(error.contains("seat_front-desk") && error.contains("holder"), "{error}");
+fn an_owner_is_a_person() {
+    let owner = |name: &str| read(&SMALL.replace("[office]", &format!("[office]\nowner = {name:?}")), &[]);
+    assert_eq!(read(SMALL, &[]).unwrap().owner().unwrap().as_str(), "person_operator");
+    assert_eq!(owner("person_slack.T1.U1").unwrap().owner().unwrap().as_str(), "person_slack.T1.U1");
+    for wrong in ["agent_a", "system_host", "operator", ""] {
+        let error = owner(wrong).unwrap_err().to_string();
+        assert!(error.contains("`office.owner`") && error.contains("person_operator"), "{error}");
+    }
+}
+
+#[test]
+fn the_seats_stand_in_the_file_or_in_one_beside_it_and_not_in_both() {
+    let (head, seat) = SMALL.split_once("[[seat]]").unwrap();
+    let named = format!("seats = \"office.toml\"\n{head}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chancery.toml");
+    let read_both = |config: &str, seats: &str| {
+        std::fs::write(&path, config).unwrap();
+        std::fs::write(folder.path().join("office.toml"), seats).unwrap();
+        Config::read(&path, [])
+    };
+    let seats = format!("[[seat]]{seat}line = \"seat_owner\"\naccountabilities = [\"answers\"]\n");
+    let config = read_both(&named, &seats).unwrap();
+    assert_eq!(config.seats.len(), 1);
+    assert_eq!(config.seats[0].line.as_deref(), Some("seat_owner"));
+    let error = read_both(&named, &seats.replace("line", "lines")).unwrap_err().to_string();
+    assert!(error.contains("office.toml:") && error.contains("`lines`"), "{error}");
+    let error = read_both(&format!("{named}[[seat]]{seat}"), &seats).unwrap_err().to_string();
+    assert!(error.contains("keep one of the two"), "{error}");
+    std::fs::remove_file(folder.path().join("office.toml")).unwrap();
+    let error = Config::read(&path, []).unwrap_err().to_string();
+    assert!(error.contains("keep one") || error.contains("`seats` names"), "{error}");
 }
 
 #[test]

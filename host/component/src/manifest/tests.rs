@@ -1,7 +1,7 @@
 //! What a manifest may say, and the sentence for each way it may not.
 
 use super::{Manifest, ManifestError, World};
-use gate::{EffectClass, Touches};
+use gate::{EffectClass, Sees, Touches};
 
 const WEB: &str = r#"
 name = "web"
@@ -93,6 +93,48 @@ fn a_plugin_offers_what_its_world_is_for_and_nothing_else() {
     assert_eq!(error, "a plugin of world `model` has one [[model]] or more, and no other");
     let with_model = format!("{WEB}[[model]]\nname = \"story\"\nprice_key = \"web/story\"\n");
     assert_eq!(Manifest::parse(with_model.as_bytes()), Err(ManifestError::Offers { world: "tool" }));
+}
+
+const GUARD: &str = r#"
+name = "watch"
+version = "0.1.0"
+world = "chancery:guard@0.1.0"
+description = "Looks at calls."
+"#;
+
+fn guard_with(more: &str) -> Result<Manifest, ManifestError> {
+    Manifest::parse(format!("{GUARD}{more}").as_bytes())
+}
+
+#[test]
+fn a_guard_sees_what_its_manifest_says_and_everything_when_it_says_nothing() {
+    let all = guard_with("").unwrap();
+    assert_eq!((all.world, all.sees(), all.offers().len()), (World::Guard, Sees::everything(), 0));
+    let some =
+        guard_with("[sees]\neffects = [\"write\"]\ntools = [\"web.*\", \"slack.post\"]\n").unwrap().sees();
+    assert_eq!((some.effects, some.tools.len(), some.models), (vec![EffectClass::Write], 2, false));
+    for blind in ["[sees]\n", "[sees]\ntools = []\nmodels = false\n"] {
+        assert_eq!(guard_with(blind), Err(ManifestError::Sees));
+    }
+    for pattern in ["*", "web", "web.", ".*", "web.f*", "Web.fetch"] {
+        let error = guard_with(&format!("[sees]\ntools = [\"{pattern}\"]\n")).unwrap_err();
+        assert!(error.to_string().contains("or a family such as `web.*`"), "{pattern}: {error}");
+    }
+    let error = guard_with("[sees]\neffects = [\"harmless\"]\n").unwrap_err();
+    assert!(error.to_string().contains("unknown variant `harmless`"), "{error}");
+}
+
+#[test]
+fn a_guard_offers_nothing_and_asks_for_nothing() {
+    for (more, key) in [
+        ("[[tool]]\nname = \"a.b\"\neffect = \"read\"\n", "tool"),
+        ("[[model]]\nname = \"m\"\nprice_key = \"k\"\n", "model"),
+        ("[[route]]\nmethods = [\"GET\"]\norigin = \"*\"\npath_prefix = \"/\"\n", "route"),
+    ] {
+        assert_eq!(guard_with(more), Err(ManifestError::Guard { key }));
+    }
+    let seeing = format!("{WEB}[sees]\nmodels = true\n");
+    assert_eq!(Manifest::parse(seeing.as_bytes()), Err(ManifestError::Sees), "a tool sees no calls");
 }
 
 #[test]

@@ -31,7 +31,8 @@ pub(super) fn small() -> Pool {
         ..Limits::for_tools()
     };
     let models = Limits { output_bytes: 256 * 1024, cpu_ms: 300, wall_ms: 3_000, ..Limits::for_models() };
-    Pool { calls: 8, tools, models }
+    let guards = Limits { memory_bytes: 16 * 1024 * 1024, cpu_ms: 300, ..Limits::for_guards() };
+    Pool { calls: 8, checks: 4, tools, models, guards }
 }
 
 /// Where a guest's component is. A missing one fails the test: nothing is skipped.
@@ -124,6 +125,7 @@ pub(super) fn granted(routes: Vec<Route>) -> PluginGranted {
         digest: digest(&component("hostile")),
         routes,
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
+        reason: String::new(),
     }
 }
 

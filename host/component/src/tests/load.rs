@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 const HOSTILE: &str = include_str!("../../../../tests/guests/hostile/plugin.toml");
 
-async fn refused(files: &[PathBuf], grants: &[PluginGranted]) -> LoadError {
+pub(super) async fn refused(files: &[PathBuf], grants: &[PluginGranted]) -> LoadError {
     let engine = Engine::new(EngineParts { pool: small(), code_folder: Some(code_folder()) }).unwrap();
     let grants: BTreeMap<_, _> = grants.iter().map(|grant| (grant.plugin.clone(), grant.clone())).collect();
     match Plugins::load(&engine, files, &grants).await {
@@ -130,8 +130,8 @@ async fn input_is_checked_and_what_it_touches_is_named() {
 
 #[tokio::test]
 async fn every_plugin_of_this_repository_loads() {
-    let files = ["scripted", "slack", "terminal", "web"].map(component);
+    let files = ["guard-credentials", "scripted", "slack", "terminal", "web"].map(component);
     let kit = kit(small(), &files, &[], &[]).await;
-    assert_eq!(kit.hands.plugins().loaded().count(), 4);
+    assert_eq!(kit.hands.plugins().loaded().count(), 5);
     assert!(kit.hands.tool("web.fetch").is_some() && kit.hands.model("scripted/story").is_some());
 }

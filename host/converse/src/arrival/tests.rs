@@ -16,7 +16,7 @@ fn slack(payload: Value) -> DeliveryReceived {
         subtype: text("/event/subtype"),
         external_id: text("/event_id"),
         retry: 0,
-        payload,
+        payload: payload.into(),
     }
 }
 

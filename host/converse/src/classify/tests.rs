@@ -25,7 +25,7 @@ fn delivery(payload: Value) -> DeliveryReceived {
         subtype: text("/event/subtype"),
         external_id: String::new(),
         retry: 0,
-        payload,
+        payload: payload.into(),
     }
 }
 
@@ -221,8 +221,8 @@ fn what_the_office_did_itself_is_told_apart_but_its_joining_is_kept() {
 }
 
 #[test]
-fn only_mentions_direct_messages_and_terminals_are_explicit() {
+fn only_what_is_said_to_the_office_and_answers_to_its_cards_are_explicit() {
     let explicit: Vec<_> =
         Reason::ALL.iter().filter(|r| r.class() == event::Class::Explicit).map(|r| r.word()).collect();
-    assert_eq!(explicit, ["terminal", "mention", "assistant-thread", "direct-message"]);
+    assert_eq!(explicit, ["terminal", "mention", "assistant-thread", "direct-message", "approval-answer"]);
 }

@@ -49,7 +49,7 @@ fn delivery(id: &str, event_type: &str, channel: &str) -> Event {
         subtype: String::new(),
         external_id: id.into(),
         retry: 0,
-        payload,
+        payload: payload.into(),
     };
     event(id, None, received)
 }
@@ -163,7 +163,7 @@ fn a_terminal_line_is_explicit_without_slack() {
         subtype: String::new(),
         external_id: String::new(),
         retry: 0,
-        payload,
+        payload: payload.into(),
     };
     let delivery = event("a", None, received);
     let message = said(&delivery, false);

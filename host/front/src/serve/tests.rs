@@ -79,7 +79,7 @@ fn keys(folder: &std::path::Path) -> SigningKeys {
 
 fn routes(record: &Record, folder: &std::path::Path) -> Router {
     let keys = Some(keys(folder));
-    router(Front { record: record.clone(), host: host(), keys, clock: Arc::new(StoppedClock) })
+    router(Front { record: record.clone(), host: host(), keys, clock: Arc::new(StoppedClock), journal: None })
 }
 
 impl Desk {
@@ -92,6 +92,7 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.sqlite");
         let record = Record::open_sqlite(&path, Arc::new(SystemClock)).await.unwrap();
+    let record = record.with_keyring(vault::Keyring::in_memory(1));
         let identified = Proposed {
             id: EventId::derived(&["own"]),
             actor: Actor { principal: host(), seat: None },
@@ -164,4 +165,30 @@ fn signed(body: impl Into<Vec<u8>>, headers: &[(&str, &str)]) -> Request<Body> {
     let mut all = vec![(TIMESTAMP_HEADER, seconds_text.as_str()), (SIGNATURE_HEADER, signature.as_str())];
     all.extend_from_slice(headers);
     request(body, &all)
+}
+
+#[tokio::test]
+async fn whoever_watches_sees_how_far_the_journal_is_behind_and_why() {
+    let desk = Desk::open().await;
+    assert_eq!(desk.healthz().await.get("journal"), None);
+    let (tell, status) = tokio::sync::watch::channel(record::Status::default());
+    let clock = Arc::new(StoppedClock);
+    let front = Front { record: desk.record.clone(), host: host(), keys: None, clock, journal: Some(status) };
+    let router = router(front);
+    let seen = async || {
+        let request = Request::get("/healthz").body(Body::empty()).unwrap();
+        let health: Value = serde_json::from_str(&send(&router, request).await.body).unwrap();
+        health["journal"].clone()
+    };
+    let (head, _) = desk.record.head().await.unwrap();
+    let nothing_written = serde_json::json!({"lines_behind": head, "pushes_behind": null, "problem": null});
+    assert_eq!(seen().await, nothing_written);
+    tell.send_modify(|status| {
+        status.written = head;
+        status.pushes = true;
+        status.push_problem = Some("the remote does not answer".into());
+    });
+    let behind = seen().await;
+    assert_eq!((&behind["lines_behind"], &behind["pushes_behind"]), (&0.into(), &serde_json::json!(head)));
+    assert_eq!(behind["problem"], "the remote does not answer");
 }

@@ -1,5 +1,7 @@
 //! A person at a terminal, and an office that answers as the record would show it.
 
+mod approval;
+
 use super::{ChatError, Look, Session, chat};
 use event::{
     Actor, Audience, CallDenied, DeniedBy, Digest, EffectId, EffectIntended, EffectSent, Event, EventId,
@@ -19,13 +21,14 @@ fn host() -> PrincipalId {
 
 fn session(name: &str) -> Session {
     let person = PrincipalId::parse("person_local.alice").unwrap();
-    Session { name: name.into(), person, run: "r1".into(), host: host(), silence_ms_max: 20_000 }
+    Session { name: name.into(), person, run: "r1".into(), host: host(), silence_ms_max: 20_000, answers: None }
 }
 
 async fn record() -> (tempfile::TempDir, Record) {
     let folder = tempfile::tempdir().unwrap();
     let record =
         Record::open_sqlite(&folder.path().join("record.sqlite"), Arc::new(SystemClock)).await.unwrap();
+    let record = record.with_keyring(vault::Keyring::in_memory(1));
     (folder, record)
 }
 
@@ -78,7 +81,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         effect: effect.clone(),
         origin,
         tool: "terminal.say".into(),
-        input,
+        input: input.into(),
         content: Digest::of(b""),
     };
     state(record, n, intended).await;
@@ -102,7 +105,7 @@ fn office(record: Record, session: &'static str) {
                 if let Fact::MessageReceived(message) = &event.fact
                     && message.place.channel == session
                 {
-                    let said = converse::readable(&message.text);
+                    let said = converse::readable(message.text.text());
                     answer(
                         &record,
                         &event.global_position.to_string(),
@@ -152,7 +155,7 @@ async fn a_line_is_recorded_like_anything_else_that_people_say() {
                 event.label,
                 Label::within(Audience::Terminal("main".into()), event::Integrity::Unknown)
             );
-            message.text.clone()
+            message.text.text().to_owned()
         })
         .collect();
     assert_eq!(texts, ["one", "two"]);

@@ -1,9 +1,10 @@
 //! What the record says about one session, as a fold: which of its events a person at the terminal is shown.
 
-use converse::{TERMINAL_ROOT, TERMINAL_TEAM, TOOL_TERMINAL};
+use converse::{TERMINAL_ROOT, TERMINAL_TEAM, TOOL_TERMINAL, card};
+use event::personal::ERASED;
 use event::{
-    CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact, Origin, Place, PlaceKind, Topic,
-    TurnEnded, TurnEnding, TurnId,
+    ApprovalAsked, ApprovalId, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact, Origin, Place,
+    PlaceKind, Topic, TurnEnded, TurnEnding, TurnId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,11 +27,15 @@ pub struct Watch {
     running: BTreeSet<TurnId>,
     /// Whether something was said here that no turn has opened for.
     waits: bool,
+    /// What waits for a person's yes here, oldest first.
+    asked: Vec<ApprovalId>,
+    /// Whether it can be answered here.
+    answers: bool,
 }
 
 impl Watch {
-    /// Watches the session of this name from now on.
-    pub fn new(session: &str) -> Self {
+    /// Watches the session of this name from now on; `answers` is whether what waits for a yes can be answered here.
+    pub fn new(session: &str, answers: bool) -> Self {
         let place = Place {
             kind: PlaceKind::Terminal,
             team: TERMINAL_TEAM.to_owned(),
@@ -44,7 +49,14 @@ impl Watch {
             intended: BTreeMap::new(),
             running: BTreeSet::new(),
             waits: false,
+            asked: Vec::new(),
+            answers,
         }
+    }
+
+    /// What waits for a person's yes here, newest first.
+    pub fn asked(&self) -> Option<&ApprovalId> {
+        self.asked.last()
     }
 
     /// Whether nothing waits for a turn and no turn runs.
@@ -65,12 +77,16 @@ impl Watch {
                 Some(Shown::Status("…".to_owned()))
             }
             Fact::TurnEnded(body) => self.turn_ended(body),
+            Fact::ApprovalAsked(body) if self.is_ours(&body.origin) => Some(self.waits_for_yes(body)),
+            Fact::ApprovalGiven(body) => self.decided(&body.approval, &event.fact),
+            Fact::ApprovalDenied(body) => self.decided(&body.approval, &event.fact),
+            Fact::ApprovalExpired(body) => self.decided(&body.approval, &event.fact),
             Fact::CallDenied(body) => self.denied(body),
             Fact::CallRefused(body) => self.refused(body),
             Fact::EffectIntended(body) => self.effect_intended(body),
             Fact::EffectSent(body) => self.intended.remove(&body.effect).map(Shown::Said),
-            Fact::EffectFailed(body) => self.not_said(&body.effect, &body.reason),
-            Fact::EffectLeftUnknown(body) => self.not_said(&body.effect, &body.reason),
+            Fact::EffectFailed(body) => self.not_said(&body.effect, body.reason.text()),
+            Fact::EffectLeftUnknown(body) => self.not_said(&body.effect, body.reason.text()),
             _ => None,
         }
     }
@@ -87,9 +103,26 @@ impl Watch {
             TurnEnding::StepsSpent => "the turn ended: its steps ran out",
             TurnEnding::Failed => "the turn failed",
         };
-        let summary = ended.summary.trim();
+        let summary = ended.summary.text().trim();
         let status = if summary.is_empty() { how.to_owned() } else { format!("{how}: {summary}") };
         Some(Shown::Status(status))
+    }
+
+    /// The card, and how to answer it.
+    fn waits_for_yes(&mut self, asked: &ApprovalAsked) -> Shown {
+        let input = asked.input.value();
+        let arguments = input.map(|input| serde_json::to_string_pretty(input).unwrap_or_default());
+        let card = card::text(asked, arguments.as_deref().unwrap_or(ERASED));
+        let here = if self.answers { "/approve or /deny, or elsewhere: " } else { "" };
+        let id = &asked.approval;
+        self.asked.push(id.clone());
+        Shown::Status(format!("{card}\n  {here}chancery approve {id}, chancery deny {id}"))
+    }
+
+    fn decided(&mut self, approval: &ApprovalId, fact: &Fact) -> Option<Shown> {
+        let at = self.asked.iter().position(|asked| asked == approval)?;
+        self.asked.remove(at);
+        card::outcome(fact, None).map(Shown::Status)
     }
 
     fn denied(&self, denied: &CallDenied) -> Option<Shown> {
@@ -103,7 +136,7 @@ impl Watch {
     }
 
     fn effect_intended(&mut self, intended: &EffectIntended) -> Option<Shown> {
-        let text = |key: &str| intended.input.get(key).and_then(serde_json::Value::as_str);
+        let text = |key: &str| intended.input.json().get(key).and_then(serde_json::Value::as_str);
         if intended.tool == TOOL_TERMINAL && text("session") == Some(self.session.as_str()) {
             self.intended.insert(intended.effect.clone(), text("text").unwrap_or_default().to_owned());
         }

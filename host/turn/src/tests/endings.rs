@@ -38,7 +38,7 @@ async fn a_turn_that_never_finishes_publishes_nothing() {
     let (turn, ending) = office.run(60).await;
     assert_eq!(ending, TurnEnding::Failed);
     assert_eq!(office.requests().len(), 3);
-    assert!(office.ended(&turn).await.summary.contains("finish"));
+    assert!(office.ended(&turn).await.summary.text().contains("finish"));
 }
 
 #[tokio::test]
@@ -106,6 +106,6 @@ async fn an_answer_that_did_not_get_out_ends_the_turn_as_failed_and_says_why() {
         office.copy(&base.events().await).await;
         let (turn, ending) = office.run(60).await;
         assert_eq!((ending, office.sent().len()), (TurnEnding::Failed, 1), "{why}");
-        assert!(office.ended(&turn).await.summary.contains(why), "{why}");
+        assert!(office.ended(&turn).await.summary.text().contains(why), "{why}");
     }
 }

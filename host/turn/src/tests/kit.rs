@@ -168,7 +168,7 @@ impl Office {
         let turn = self.open(steps_max).await;
         let fence = self.fence(&turn).await;
         let ending = spawnable(run(&self.parts(), &turn, fence)).await.unwrap();
-        (turn, ending)
+        (turn, ending.ending().expect("the turn waits for nobody"))
     }
 
     pub async fn events(&self) -> Vec<Event> {
@@ -236,6 +236,8 @@ fn seat_created() -> SeatCreated {
         department: None,
         line: None,
         grants: vec!["web.*".into(), "slack.*".into()],
+        accountabilities: Vec::new(),
+        stands_in: None,
     }
 }
 

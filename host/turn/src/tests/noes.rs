@@ -23,7 +23,7 @@ async fn the_same_denial_twice_ends_the_turn_which_may_still_hand_back() {
     assert_eq!(office.requests().len(), 3);
     assert_eq!(offered(&office.requests()[2]), ["finish"]);
     assert_eq!(office.sent()[0]["text"], "I was not allowed to read it.");
-    assert_eq!(office.ended(&turn).await.summary, "I was not allowed to read it.");
+    assert_eq!(office.ended(&turn).await.summary.text(), "I was not allowed to read it.");
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_refusal_ends_the_turn_without_inference_and_is_still_reported() {
     assert_eq!(office.requests().len(), 2);
     let report = office.sent()[0]["text"].as_str().unwrap().to_owned();
     assert!(report.contains("the day's budget is spent") && report.contains("2026-12-01T00:00"), "{report}");
-    assert_eq!(office.ended(&turn).await.summary, "the day's budget is spent");
+    assert_eq!(office.ended(&turn).await.summary.text(), "the day's budget is spent");
 }
 
 #[tokio::test]

@@ -129,7 +129,7 @@ async fn a_model_that_stays_away_is_asked_three_times_and_one_that_declines_once
         office.copy(&away.events().await[..3]).await;
         let (turn, ending) = office.run(60).await;
         assert_eq!((ending, office.calls().len()), (TurnEnding::Failed, 1));
-        assert!(office.ended(&turn).await.summary.contains("not now"));
+        assert!(office.ended(&turn).await.summary.text().contains("not now"));
     }
     let denied = Office::asked(|_| denied("no policy permits this model")).await;
     assert_eq!(denied.run(60).await.1, TurnEnding::Failed);

@@ -1,0 +1,224 @@
+//! Cards in Slack: what waits for a person's yes is shown in the thread it is about, a click on it is an answer, and
+//! the card says how it was decided.
+//!
+//! Two followers of the record, each with a cursor of its own, so that a click never waits for Slack to take a card.
+//! A host that works on one holds its lease meanwhile; whatever is done for an event bears being done again: a card
+//! is one effect, and an answer that stands is not taken twice. So a host that is killed between two steps loses
+//! nothing, and leaves at worst a card whose posting nobody knows the outcome of, which is never posted again.
+//! Deliberately absent: who may answer, which the gate decides, and the look of a card, which is the plugin's.
+
+mod answer;
+mod duty;
+mod show;
+
+pub use answer::Owner;
+pub use show::arguments;
+
+use crate::serve::{may_pass, news};
+use crate::wire::Office;
+use anyhow::Result;
+use event::{Event, Fact, GlobalPosition};
+use record::{Fence, Lease};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Events read in one go: bounds the memory of a step.
+const EVENTS_MAX: usize = 256;
+/// Events that concern nobody here after which the cursor is moved all the same: bounds what a start reads again.
+const UNSAVED_MAX: u64 = 1_024;
+/// How long to leave an event alone whose work another host does, or the record could not take, in milliseconds.
+const AGAIN_MS: u64 = 1_000;
+/// How many chances a host has to renew its lease within the lease's time.
+const RENEWALS_PER_LEASE: i64 = 3;
+
+/// What a follower does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Shows cards and how they were decided.
+    Cards,
+    /// Takes clicks as answers.
+    Answers,
+}
+
+impl Work {
+    /// The name of its cursor and its lease.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cards => "cards",
+            Self::Answers => "card-answers",
+        }
+    }
+
+    fn concerns(self, fact: &Fact) -> bool {
+        match (self, fact) {
+            (
+                Self::Cards,
+                Fact::ApprovalAsked(_)
+                | Fact::ApprovalGiven(_)
+                | Fact::ApprovalDenied(_)
+                | Fact::ApprovalExpired(_)
+                | Fact::ApprovalSpent(_),
+            ) => true,
+            (Self::Answers, Fact::DeliveryClassified(body)) => {
+                body.reason == converse::Reason::ApprovalAnswer.word()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What one piece of work is done with.
+struct Desk<'a> {
+    office: &'a Office,
+    /// The lease under which it is done.
+    fence: Fence,
+    stop: watch::Receiver<bool>,
+}
+
+/// Shows cards and takes clicks until `stop` says so; at once done where the office has no Slack.
+///
+/// # Errors
+/// None: a card is no reason to stop an office. What goes wrong is logged and, where that can help, tried again.
+pub async fn keep(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
+    if office.config.slack.is_some() {
+        tokio::join!(follow(&office, Work::Cards, stop.clone()), follow(&office, Work::Answers, stop));
+    }
+    Ok(())
+}
+
+/// How far a follower has come.
+#[derive(Default)]
+struct Place {
+    /// What it has read.
+    read: GlobalPosition,
+    /// What its cursor says.
+    saved: GlobalPosition,
+}
+
+async fn follow(office: &Office, work: Work, mut stop: watch::Receiver<bool>) {
+    let mut head = office.record.news();
+    let mut place = Place::default();
+    while news(&mut head, &mut stop).await {
+        if let Err(error) = catch_up(office, work, &mut place, &stop).await {
+            tracing::warn!(work = work.name(), error = format!("{error:#}"), "approval cards wait");
+            pause(AGAIN_MS, &mut stop).await;
+        }
+    }
+}
+
+/// Waits, or less long when it is time to stop.
+async fn pause(ms: u64, stop: &mut watch::Receiver<bool>) {
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+}
+
+/// Goes past every event there is.
+async fn catch_up(
+    office: &Office,
+    work: Work,
+    place: &mut Place,
+    stop: &watch::Receiver<bool>,
+) -> Result<()> {
+    if place.read == GlobalPosition::default() {
+        place.read = office.record.cursor(work.name()).await?;
+        place.saved = place.read;
+    }
+    while !*stop.borrow() {
+        let events = office.record.read_all(place.read, EVENTS_MAX).await?;
+        let Some(last) = events.last().map(|event| event.global_position) else { break };
+        if let Some(first) = events.iter().find(|event| work.concerns(&event.fact)) {
+            // What came before it concerns nobody.
+            place.read = GlobalPosition(first.global_position.0.saturating_sub(1));
+            under_lease(office, work, place, stop).await?;
+        } else {
+            place.read = last;
+            if last.0.saturating_sub(place.saved.0) >= UNSAVED_MAX {
+                office.record.set_cursor(work.name(), last).await?;
+                place.saved = last;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Does the next piece of work, unless another host does it now or has done it.
+async fn under_lease(
+    office: &Office,
+    work: Work,
+    place: &mut Place,
+    stop: &watch::Receiver<bool>,
+) -> Result<()> {
+    let ttl_ms = office.config.office.lease_ms;
+    let Some(lease) = office.record.lease(work.name(), &office.node, ttl_ms).await? else {
+        pause(AGAIN_MS, &mut stop.clone()).await;
+        return Ok(());
+    };
+    let desk = Desk { office, fence: lease.fence(), stop: stop.clone() };
+    let done = tokio::select! {
+        done = next(&desk, work, place) => done,
+        () = renewed(office, &lease, ttl_ms) => Ok(()),
+    };
+    if let Err(error) = office.record.release(lease).await {
+        tracing::debug!(work = work.name(), %error, "the lease on cards ends by itself");
+    }
+    done
+}
+
+/// Keeps the lease for as long as it is waited for. One that cannot be renewed ends the work at its next append.
+async fn renewed(office: &Office, lease: &Lease, ttl_ms: i64) {
+    let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(AGAIN_MS));
+    let mut kept = lease.clone();
+    loop {
+        tokio::time::sleep(every).await;
+        match office.record.renew(&kept, ttl_ms).await {
+            Ok(renewed) => kept = renewed,
+            Err(error) => tracing::warn!(lease = lease.name, %error, "the lease on cards was not renewed"),
+        }
+    }
+}
+
+/// The first event behind the cursor that concerns this work, and what is done for it.
+async fn next(desk: &Desk<'_>, work: Work, place: &mut Place) -> Result<()> {
+    let record = &desk.office.record;
+    // Another host may have come further before this one got the lease.
+    let cursor = record.cursor(work.name()).await?;
+    let after = if cursor > place.read { cursor } else { place.read };
+    let events = record.read_all(after, EVENTS_MAX).await?;
+    let Some(last) = events.last().map(|event| event.global_position) else {
+        place.read = after;
+        return Ok(());
+    };
+    let reached = match events.iter().find(|event| work.concerns(&event.fact)) {
+        Some(event) => {
+            if let Err(error) = handle(desk, work, event).await {
+                if error.chain().any(|cause| cause.downcast_ref().is_some_and(passes)) {
+                    return Err(error);
+                }
+                // Trying again would not help, and whatever comes behind it would wait for ever.
+                tracing::error!(event = %event.id, error = format!("{error:#}"), "an approval card is left as it is");
+            }
+            event.global_position
+        }
+        None => last,
+    };
+    record.set_cursor(work.name(), reached).await?;
+    *place = Place { read: reached, saved: reached };
+    Ok(())
+}
+
+/// Whether the same may work later, here or at another host.
+fn passes(error: &record::Error) -> bool {
+    may_pass(error) || matches!(error, record::Error::LeaseLost { .. })
+}
+
+async fn handle(desk: &Desk<'_>, work: Work, event: &Event) -> Result<()> {
+    match (work, &event.fact) {
+        (Work::Answers, Fact::DeliveryClassified(body)) => answer::click(desk, event, body).await,
+        (Work::Cards, Fact::ApprovalAsked(asked)) => show::card(desk, event, asked).await,
+        (Work::Cards, fact) => show::outcome(desk, event, fact).await,
+        (Work::Answers, _) => Ok(()),
+    }
+}

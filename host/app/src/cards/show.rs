@@ -1,0 +1,133 @@
+//! The card of a call, where it is about to be answered, and the same card once it was decided.
+
+use super::Desk;
+use super::duty::{Duty, done, told};
+use crate::show::printable_json;
+use anyhow::Result;
+use converse::card;
+use event::{
+    ApprovalAsked, ApprovalId, ConnectionIdentified, Event, Fact, Position, PrincipalId, ReplyTo, TurnId,
+    personal::ERASED,
+};
+use fold::approval::ApprovalState;
+use fold::setting;
+use std::collections::BTreeSet;
+
+/// What a card is to the gate: the kind of the duty that shows or changes it.
+pub(super) const CARD: &str = "card";
+/// Events at the beginning of a turn among which its opening is; it is the first.
+const OPENING_EVENTS_MAX: usize = 1;
+
+/// The exact arguments of a call as JSON text, of which nothing steers whoever shows it.
+#[must_use]
+pub fn arguments(asked: &ApprovalAsked) -> String {
+    let Some(input) = asked.input.value() else { return ERASED.to_owned() };
+    let text = serde_json::to_string_pretty(input).unwrap_or_default();
+    // A pretty-printed JSON text has line ends of its own making only.
+    text.lines().map(printable_json).collect::<Vec<_>>().join("\n")
+}
+
+/// Shows the card of a call that waits, in the thread that its turn answers.
+pub(super) async fn card(desk: &Desk<'_>, event: &Event, asked: &ApprovalAsked) -> Result<()> {
+    let Some(row) = desk.office.gate.approval(&asked.approval).await? else { return Ok(()) };
+    // It was decided elsewhere meanwhile, or its words are gone: nothing is left to be shown.
+    let waits = row.state == ApprovalState::Asked && row.expires_at > desk.office.now();
+    let Some(turn) = asked.origin.turn().filter(|_| waits && asked.input.value().is_some()) else {
+        return Ok(());
+    };
+    let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
+    let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
+    let mention: Vec<String> = owner(desk).await?.into_iter().collect();
+    let input = card::asking(asked, &arguments(asked), destination, &mention);
+    done(desk, duty(event, event, asked, card::TOOL_CARD, input)).await
+}
+
+/// Changes the card of a call that was decided, where there is one.
+pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Result<()> {
+    let Some(approval) = decided(fact) else { return Ok(()) };
+    let Some(row) = desk.office.gate.approval(approval).await? else { return Ok(()) };
+    let given_by = match (&row.state, fact) {
+        // The call was made already: the card will say that instead.
+        (ApprovalState::Spent { .. }, Fact::ApprovalGiven(_)) => return Ok(()),
+        (ApprovalState::Spent { by }, _) => Some(by),
+        _ => None,
+    };
+    let Some(state) = card::outcome(fact, given_by) else { return Ok(()) };
+    let sent = told(desk, &row.asked_as, CARD).await?.sent;
+    let at = |key: &str| sent.as_ref()?.get(key)?.as_str();
+    let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else { return Ok(()) };
+    let Some(Event { fact: Fact::ApprovalAsked(asked), label, .. }) =
+        desk.office.record.event(&row.asked_as).await?
+    else {
+        return Ok(());
+    };
+    let input = card::decided(&asked, &arguments(&asked), channel, ts, &state);
+    let mut duty = duty(event, event, &asked, card::TOOL_CARD_UPDATE, input);
+    duty.label = label.join(&event.label);
+    if let Fact::ApprovalDenied(body) = fact
+        && body.reason.value().is_some()
+    {
+        duty.of.extend(body.reason.subjects().iter().cloned());
+    }
+    done(desk, duty).await
+}
+
+fn duty<'a>(
+    event: &'a Event,
+    labelled: &Event,
+    asked: &ApprovalAsked,
+    tool: &'static str,
+    input: serde_json::Value,
+) -> Duty<'a> {
+    Duty {
+        event: &event.id,
+        kind: CARD,
+        tool,
+        input,
+        topic: asked.topic.clone(),
+        label: labelled.label.clone(),
+        of: words_of(asked),
+    }
+}
+
+/// The persons whose words a card repeats: words that are erased are not repeated.
+fn words_of(asked: &ApprovalAsked) -> BTreeSet<PrincipalId> {
+    let mut of = BTreeSet::new();
+    if asked.input.value().is_some() {
+        of.extend(asked.input.subjects().iter().cloned());
+    }
+    for text in [&asked.resource, &asked.reason] {
+        if text.value().is_some() {
+            of.extend(text.subjects().iter().cloned());
+        }
+    }
+    of
+}
+
+fn decided(fact: &Fact) -> Option<&ApprovalId> {
+    match fact {
+        Fact::ApprovalGiven(body) => Some(&body.approval),
+        Fact::ApprovalDenied(body) => Some(&body.approval),
+        Fact::ApprovalExpired(body) => Some(&body.approval),
+        Fact::ApprovalSpent(body) => Some(&body.approval),
+        _ => None,
+    }
+}
+
+/// Where a turn answers.
+async fn reply_to(desk: &Desk<'_>, turn: &TurnId) -> Result<Option<ReplyTo>> {
+    let stream = turn::turn_stream(turn);
+    let opening = desk.office.record.read_stream(&stream, Position(1), OPENING_EVENTS_MAX).await?;
+    Ok(opening.into_iter().find_map(|event| match event.fact {
+        Fact::TurnOpened(body) => body.reply_to,
+        _ => None,
+    }))
+}
+
+/// The owner as Slack names them, when they are a member of the office's workspace: whom a card asks.
+async fn owner(desk: &Desk<'_>) -> Result<Option<String>> {
+    let row = desk.office.record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
+    let Some(own) = fold::decode::<ConnectionIdentified>(row.as_ref()) else { return Ok(None) };
+    let ours = format!("person_{}.{}.", converse::SOURCE_SLACK, own.team);
+    Ok(desk.office.config.owner()?.as_str().strip_prefix(&ours).map(str::to_owned))
+}

@@ -1,0 +1,58 @@
+//! `[vault]`: where the keys of persons are kept.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// Where the keys of persons are kept.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VaultConfig {
+    /// Their folder; it is made when it is not there. Every host of one record uses the same.
+    pub keys: Option<PathBuf>,
+}
+
+/// Refuses a folder of keys in the folder of the journal, from where they would be committed and pushed with what is
+/// sealed under them.
+///
+/// # Errors
+/// When it is there.
+pub(super) fn apart(keys: &Path, journal: &Path) -> Result<()> {
+    ensure!(
+        !real(keys).starts_with(real(journal)),
+        "`vault.keys` is `{}`, in the folder of the journal, which is pushed: what is sealed under the keys would go \
+         with them; name a folder elsewhere",
+        keys.display()
+    );
+    Ok(())
+}
+
+/// The path with every link followed and every `..` gone, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    match (std::fs::canonicalize(path), path.parent(), path.file_name()) {
+        (Ok(real), _, _) => real,
+        (Err(_), Some(parent), Some(name)) if !parent.as_os_str().is_empty() => real(parent).join(name),
+        (Err(_), _, Some(name)) => std::env::current_dir().unwrap_or_default().join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn keys_are_never_kept_where_the_journal_is_pushed_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("journal");
+        std::fs::create_dir(&journal).unwrap();
+        std::os::unix::fs::symlink(&journal, folder.path().join("link")).unwrap();
+        for inside in ["journal", "journal/keys", "link/a/keys", "journal/../journal/keys"] {
+            let told = apart(&folder.path().join(inside), &journal).unwrap_err().to_string();
+            assert!(told.contains("name a folder elsewhere"), "{inside}: {told}");
+        }
+        for outside in ["keys", "journal-keys", "journal/../keys"] {
+            apart(&folder.path().join(outside), &journal).unwrap();
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What the card of a call that waits says, in Slack and at a terminal: the same words for both.
+//!
+//! Always holds: a card is made of what was asked and of nothing else, so whoever composes it twice composes the
+//! same; it names the call's exact arguments and their digest. Deliberately absent: how it looks, which is the
+//! tool's, and whether anybody may answer, which is the gate's.
+
+use crate::reply::TOOL_SLACK;
+use event::{ApprovalAsked, Fact, PrincipalId, ReplyTo};
+use serde_json::{Value, json};
+
+/// The tool that shows a card.
+pub const TOOL_CARD: &str = "slack.card";
+/// The tool that changes a card to what was decided.
+pub const TOOL_CARD_UPDATE: &str = "slack.card-update";
+/// The tool that tells one person something.
+pub const TOOL_WHISPER: &str = "slack.whisper";
+
+/// Where the card of a call goes: the thread that is answered, when that is in Slack.
+#[must_use]
+pub fn destination(reply_to: &ReplyTo) -> Option<&Value> {
+    (reply_to.tool == TOOL_SLACK).then_some(&reply_to.destination)
+}
+
+/// Arguments of [`TOOL_CARD`]: `destination` is where ([`destination`]), `arguments` the exact arguments as harmless
+/// JSON text, `mention` the Slack users who are asked.
+#[must_use]
+pub fn asking(asked: &ApprovalAsked, arguments: &str, destination: &Value, mention: &[String]) -> Value {
+    let mut input = said(asked, arguments);
+    join(&mut input, destination);
+    join(&mut input, &json!({ "until": until(asked) }));
+    if !mention.is_empty() {
+        join(&mut input, &json!({ "mention": mention }));
+    }
+    input
+}
+
+/// Arguments of [`TOOL_CARD_UPDATE`] for the card that stands at `ts` of `channel`.
+#[must_use]
+pub fn decided(asked: &ApprovalAsked, arguments: &str, channel: &str, ts: &str, state: &str) -> Value {
+    let mut input = said(asked, arguments);
+    join(&mut input, &json!({ "channel": channel, "ts": ts, "state": state }));
+    input
+}
+
+/// Arguments of [`TOOL_WHISPER`].
+#[must_use]
+pub fn whisper(channel: &str, thread_ts: Option<&str>, user: &str, text: &str) -> Value {
+    let mut input = json!({ "channel": channel, "user": user, "text": text });
+    if let Some(thread) = thread_ts {
+        join(&mut input, &json!({ "thread_ts": thread }));
+    }
+    input
+}
+
+/// How an approval was decided, in one sentence; nothing for a fact that decides none. `given_by` is who had said yes
+/// to a call that was made.
+#[must_use]
+pub fn outcome(fact: &Fact, given_by: Option<&PrincipalId>) -> Option<String> {
+    Some(match fact {
+        Fact::ApprovalGiven(body) => format!("{} said yes. It runs once.", body.by),
+        Fact::ApprovalDenied(body) => match body.reason.text().trim().trim_end_matches('.') {
+            "" => format!("{} said no. It does not run.", body.by),
+            reason => format!("{} said no: {reason}. It does not run.", body.by),
+        },
+        Fact::ApprovalExpired(_) => "Nobody answered in time, which is a no. It does not run.".to_owned(),
+        Fact::ApprovalSpent(_) => match given_by {
+            Some(by) => format!("{by} said yes, and the call was made."),
+            None => "Somebody said yes, and the call was made.".to_owned(),
+        },
+        _ => return None,
+    })
+}
+
+/// The card as lines of text, for a terminal.
+#[must_use]
+pub fn text(asked: &ApprovalAsked, arguments: &str) -> String {
+    let lines = fields(asked).map(|(name, value)| format!("  {name}: {value}"));
+    let arguments: Vec<String> = arguments.lines().map(|line| format!("    {line}")).collect();
+    format!("{}\n{}\n{}\n  {}", title(asked), lines.join("\n"), arguments.join("\n"), until(asked))
+}
+
+fn said(asked: &ApprovalAsked, arguments: &str) -> Value {
+    let field = |(name, value): (&str, String)| json!({ "name": name, "value": value });
+    json!({
+        "approval": asked.approval,
+        "title": title(asked),
+        "fields": fields(asked).map(field),
+        "arguments": arguments,
+        "digest": asked.content,
+    })
+}
+
+fn title(asked: &ApprovalAsked) -> String {
+    format!("This waits for a yes: {}", asked.tool)
+}
+
+fn fields(asked: &ApprovalAsked) -> [(&'static str, String); 4] {
+    [
+        ("Tool", format!("{} ({})", asked.tool, asked.effect)),
+        ("Touches", asked.resource.text().to_owned()),
+        ("Wanted by", asked.seat.to_string()),
+        ("Why a person is asked", asked.reason.text().to_owned()),
+    ]
+}
+
+fn until(asked: &ApprovalAsked) -> String {
+    // Seconds are enough for a person; a moment prints with milliseconds.
+    let moment = asked.expires_at.to_string();
+    let seconds = moment.get(..19).unwrap_or(&moment).replace('T', " ");
+    format!("Until {seconds} UTC; no answer is a no.")
+}
+
+/// Puts the members of `more` into `input`; both are objects.
+fn join(input: &mut Value, more: &Value) {
+    if let (Value::Object(input), Value::Object(more)) = (input, more) {
+        input.extend(more.iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asking, decided, destination, outcome, text};
+    use event::{
+        ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin, PrincipalId,
+        ReplyTo, SeatId, Timestamp, TurnId,
+    };
+    use serde_json::json;
+
+    fn asked() -> ApprovalAsked {
+        ApprovalAsked {
+            approval: ApprovalId::parse("approval_1").unwrap(),
+            origin: Origin::Step { turn: TurnId::derived(&["t"]), step: 2, attempt: 1 },
+            seat: SeatId::parse("seat_front-desk").unwrap(),
+            topic: None,
+            tool: "shredder.erase".into(),
+            resource: "C01".to_owned().into(),
+            input: json!({"page": "a"}).into(),
+            content: Digest::of(b"x"),
+            component: Digest::of(b"y"),
+            effect: "destructive".into(),
+            policies: vec!["consequential-asks".into()],
+            reason: "what cannot be taken back waits".to_owned().into(),
+            expires_at: Timestamp(1_796_057_279_123),
+        }
+    }
+
+    #[test]
+    fn a_card_goes_to_the_thread_that_is_answered_and_says_what_was_asked() {
+        let here = json!({"channel": "C01", "thread_ts": "1.0"});
+        let slack = ReplyTo {
+            tool: "slack.post".into(),
+            destination: here.clone(),
+            audience: Audience::SlackChannel { team: "T1".into(), channel: "C01".into() },
+        };
+        assert_eq!(destination(&slack), Some(&here));
+        assert_eq!(destination(&ReplyTo { tool: "terminal.say".into(), ..slack }), None);
+        let input = asking(&asked(), "{}", &here, &["U1".to_owned()]);
+        assert_eq!(
+            input,
+            json!({
+                "channel": "C01", "thread_ts": "1.0", "approval": "approval_1",
+                "title": "This waits for a yes: shredder.erase",
+                "fields": [
+                    {"name": "Tool", "value": "shredder.erase (destructive)"},
+                    {"name": "Touches", "value": "C01"},
+                    {"name": "Wanted by", "value": "seat_front-desk"},
+                    {"name": "Why a person is asked", "value": "what cannot be taken back waits"},
+                ],
+                "arguments": "{}", "digest": Digest::of(b"x"), "mention": ["U1"],
+                "until": "Until 2026-11-30 16:47:59 UTC; no answer is a no.",
+            })
+        );
+    }
+
+    #[test]
+    fn a_decided_card_says_the_same_and_how_it_was_decided() {
+        let by = PrincipalId::parse("person_slack.T1.U1").unwrap();
+        let (approval, origin) = (asked().approval, asked().origin);
+        let seat = SeatId::parse("seat_owner").unwrap();
+        let denied = |reason: &str| {
+            let (approval, origin, by, seat) = (approval.clone(), origin.clone(), by.clone(), seat.clone());
+            Fact::from(ApprovalDenied { approval, origin, by, seat, reason: reason.to_owned().into() })
+        };
+        let said = |fact: &Fact| outcome(fact, None).unwrap();
+        assert_eq!(said(&denied("")), "person_slack.T1.U1 said no. It does not run.");
+        assert_eq!(said(&denied("not now")), "person_slack.T1.U1 said no: not now. It does not run.");
+        let expired: Fact = ApprovalExpired { approval, origin }.into();
+        assert!(said(&expired).contains("in time"));
+        assert_eq!(outcome(&Fact::ApprovalAsked(asked()), None), None);
+        let input = decided(&asked(), "{}", "C01", "2.0", "x");
+        assert_eq!((&input["ts"], &input["state"], &input["arguments"]), (&json!("2.0"), &json!("x"), &json!("{}")));
+        assert!(input.get("until").is_none());
+    }
+
+    #[test]
+    fn at_a_terminal_it_is_lines() {
+        let lines = text(&asked(), "{\n  \"page\": \"a\"\n}");
+        assert!(lines.starts_with("This waits for a yes: shredder.erase\n  Tool: "), "{lines}");
+        assert!(lines.contains("\n      \"page\": \"a\"\n") && lines.ends_with("no answer is a no."), "{lines}");
+    }
+}

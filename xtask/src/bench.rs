@@ -1,0 +1,34 @@
+//! `cargo xtask bench`: what a part costs beside what it stands on, and which targets that meets.
+//!
+//! A measurement is no test: targets that are not met are said, and the status is 0. It builds with optimisation, and
+//! only what it measures.
+
+mod figures;
+mod record;
+
+use clap::Subcommand;
+
+use crate::stop::Stop;
+
+/// Measure a part and compare it with its targets.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    part: Part,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+enum Part {
+    Record(record::Options),
+}
+
+/// Measures.
+///
+/// # Errors
+/// When the part does not build or its measurement fails; never because a target is not met.
+pub fn run(options: &Options) -> Result<(), Stop> {
+    match &options.part {
+        Part::Record(options) => record::run(options),
+    }
+}
