@@ -53,7 +53,7 @@ async fn a_mention_is_answered(kit: Kit) {
     let receipt = events
         .iter()
         .find_map(|event| match &event.fact {
-            Fact::ReceiptRecorded(receipt) if receipt.address.starts_with(&kit.site.origin) => {
+            Fact::ReceiptRecorded(receipt) if receipt.address.text().starts_with(&kit.site.origin) => {
                 Some(receipt.clone())
             }
             _ => None,
@@ -118,14 +118,14 @@ async fn the_model_is_told_why_it_was_denied() {
         Fact::StepEnded(step) if step.outcome == StepOutcome::Denied => Some(step.output.clone()),
         _ => None,
     });
-    let reason = denied.unwrap()["reason"].as_str().unwrap().to_owned();
+    let reason = denied.unwrap().json()["reason"].as_str().unwrap().to_owned();
     assert!(
         reason.contains("`https://intranet.example.com`") && reason.contains(&kit.site.origin),
         "{reason}"
     );
     // The next answer of the model quotes it: it was told.
     let last = events.iter().rev().find_map(|event| match &event.fact {
-        Fact::StepEnded(step) if step.output.get("parts").is_some() => Some(step.output.to_string()),
+        Fact::StepEnded(step) if step.output.json().get("parts").is_some() => Some(step.output.to_string()),
         _ => None,
     });
     assert!(last.unwrap().contains("intranet.example.com"));
@@ -147,11 +147,11 @@ async fn every_event_is_labelled_by_what_it_came_from() {
         let integrity = event.label.integrity;
         match &event.fact {
             Fact::MessageReceived(_) => assert!(within(event) && integrity < event::Integrity::Trusted),
-            Fact::ReceiptRecorded(receipt) if receipt.address.starts_with(&kit.site.origin) => {
+            Fact::ReceiptRecorded(receipt) if receipt.address.text().starts_with(&kit.site.origin) => {
                 assert_eq!(integrity, event::Integrity::Untrusted);
             }
             // Whatever the model wrote after the page is as untrusted as the page, for the channel alone.
-            Fact::StepEnded(step) if step.step >= 3 && step.output.get("parts").is_some() => {
+            Fact::StepEnded(step) if step.step >= 3 && step.output.json().get("parts").is_some() => {
                 assert!(within(event), "{event:?}");
                 assert_eq!(integrity, event::Integrity::Untrusted, "{event:?}");
             }

@@ -13,7 +13,7 @@ async fn greeted(kit: &Kit) -> (tests::Office, Vec<event::Event>) {
 
 fn ending(events: &[event::Event]) -> (TurnEnding, String) {
     let ended = events.iter().find_map(|event| match &event.fact {
-        Fact::TurnEnded(ended) => Some((ended.ending, ended.summary.clone())),
+        Fact::TurnEnded(ended) => Some((ended.ending, ended.summary.text().to_owned())),
         _ => None,
     });
     ended.unwrap()
@@ -65,9 +65,8 @@ async fn every_hold_is_settled_for_what_was_used_and_no_more_than_was_held() {
         }
     }
     assert_eq!((held, count(&events, "hold.settled")), (1, 1));
-    let budget =
-        event::BudgetSet { budget: "organisation-day".into(), period: event::Period::Day, limit: NanoUsd(0) };
-    let key = fold::purse::account_at(&budget, office.built.now()).key();
+    let day = office.built.now().to_string();
+    let key = format!("organisation-day/{}", &day[..10]);
     let account = office.built.record.row("account", &key).await.unwrap();
     let account: fold::purse::AccountRow = fold::decode(account.as_ref()).unwrap();
     assert_eq!(

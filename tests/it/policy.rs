@@ -94,9 +94,9 @@ async fn state(office: &Office, category: &str, name: &str, fact: impl Into<Fact
     office.built.record.append(stream, event::Expected::Any, vec![event]).await.unwrap();
 }
 
-const NO_FETCH: &str = "@id(\"no-fetch\") @reason(\"not today\") forbid (principal, action == Action::\"web.fetch\", resource);\n";
+const NO_FETCH: &str = "@id(\"no-fetch\") @reason(\"not today\") forbid (principal in Role::\"assistant\", action == Action::\"web.fetch\", resource) when { context.granted };\n";
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_start_applies_the_folder_and_a_later_one_only_says_that_it_differs() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -117,7 +117,7 @@ async fn the_first_start_applies_the_folder_and_a_later_one_only_says_that_it_di
     assert!(done(&config, &["policy", "test"]).contains(first.digest.as_str()), "what is exported is the same set");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_applied_set_decides_at_once_and_an_older_decision_is_told_by_the_set_of_then() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -166,7 +166,7 @@ async fn an_applied_set_decides_at_once_and_an_older_decision_is_told_by_the_set
     assert!(listed.contains("as a correction") && listed.contains("seat_owner"), "{listed}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_set_that_allows_more_is_no_correction_and_diff_says_so_with_its_exit_code() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -191,7 +191,7 @@ async fn a_set_that_allows_more_is_no_correction_and_diff_says_so_with_its_exit_
     assert!(why.contains("meanwhile"), "{why}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_set_whose_cases_fail_is_not_applied_and_the_old_one_stands() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -207,7 +207,7 @@ async fn a_set_whose_cases_fail_is_not_applied_and_the_old_one_stands() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_seat_that_is_not_the_owners_changes_the_organisations_own_files_alone() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -219,12 +219,12 @@ async fn a_seat_that_is_not_the_owners_changes_the_organisations_own_files_alone
     let quiet = "@id(\"quiet\") forbid (principal, action == Action::\"slack.react\", resource) when { context.approved };\n";
     std::fs::write(folder.join("org-quiet.cedar"), quiet).unwrap();
     done(&config, &["policy", "apply", "--as", "seat_policy", "--reason", "quiet"]);
-    std::fs::write(folder.join("loud.cedar"), "@id(\"loud\") permit (principal, action, resource);\n").unwrap();
+    std::fs::write(folder.join("loud.cedar"), "@id(\"loud\") permit (principal in Role::\"loud\", action, resource);\n").unwrap();
     let why = refused(&config, &["policy", "apply", "--as", "seat_policy", "--reason", "loud"]);
     assert!(why.contains("it changes loud.cedar"), "{why}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_permit_is_gone_at_the_next_decision_and_stays_gone() {
     let mut kit = fetching().await;
     let folder = own_policies(&mut kit);
@@ -245,7 +245,7 @@ async fn a_revoked_permit_is_gone_at_the_next_decision_and_stays_gone() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_cannot_load_the_newest_set_keeps_the_last_one_without_what_was_revoked() {
     let kit = fetching().await;
     let office = kit.open().await;
@@ -273,7 +273,7 @@ async fn a_host_that_cannot_load_the_newest_set_keeps_the_last_one_without_what_
     assert!(why.contains("mail.send"), "a start has no last set: {why}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_grant_ends_at_the_next_call_and_a_start_does_not_give_it_again() {
     let kit = fetching().await;
     let config = kit.write();

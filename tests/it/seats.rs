@@ -2,8 +2,8 @@
 //! seat is done by whoever works for it, or waits.
 
 use event::{
-    Actor, Event, EventId, Expected, Fact, Label, PrincipalId, Proposed, RequestAsked, RequestId, SeatChanged,
-    SeatCreated, SeatHeld, SeatId, SeatVacated, StreamName, Timestamp, Topic, TurnOpened,
+    Actor, Event, EventId, Expected, Fact, Label, PrincipalId, Proposed, RequestAsked, RequestId,
+    SeatChanged, SeatCreated, SeatHeld, SeatId, SeatVacated, StreamName, Timestamp, Topic, TurnOpened,
 };
 use fold::seat::{SeatState, Seats};
 use fold::{Projection, decode};
@@ -41,7 +41,8 @@ line = "seat_owner"
 
 /// Runs `chancery` beside the office, on a thread of its own, so that the office goes on.
 async fn cli(config: &std::path::Path, arguments: &[&str]) -> Output {
-    let (config, arguments) = (config.to_path_buf(), arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>());
+    let (config, arguments) =
+        (config.to_path_buf(), arguments.iter().map(|&a| a.to_owned()).collect::<Vec<_>>());
     tokio::task::spawn_blocking(move || {
         tests::host::run(&config, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
     })
@@ -124,8 +125,11 @@ async fn the_first_office_is_read_once_and_what_differs_later_is_told_and_not_do
     let first = office.events().await;
     assert_eq!(count(&first, "seat.created"), 3, "the owner's seat and two of the file");
     office.stop().await;
-    done(&config, &["seat", "change", "seat_front-desk", "--add-grant", "slack.react", "--reason", "it reacts"])
-        .await;
+    done(
+        &config,
+        &["seat", "change", "seat_front-desk", "--add-grant", "slack.react", "--reason", "it reacts"],
+    )
+    .await;
     kit.more = SECOND.to_owned();
     let office = kit.open().await;
     let events = office.events().await;
@@ -133,7 +137,10 @@ async fn the_first_office_is_read_once_and_what_differs_later_is_told_and_not_do
     assert_eq!(count(&events, "seat.changed"), 1, "what was changed is not changed back");
     office.stop().await;
     let said = done(&config, &["doctor"]).await;
-    assert!(said.contains("chancery seat create seat_second --role assistant --holder agent_second"), "{said}");
+    assert!(
+        said.contains("chancery seat create seat_second --role assistant --holder agent_second"),
+        "{said}"
+    );
     assert!(said.contains("chancery seat change seat_front-desk --remove-grant slack.react"), "{said}");
 }
 
@@ -144,7 +151,8 @@ async fn what_the_owner_changes_counts_at_the_next_call_of_the_running_office() 
     asks_for_the_page(&kit, &office, 1).await;
     office.until_turns_ended(1).await;
     assert_eq!(kit.site.asked().len(), 1);
-    let change = |what: &'static str| ["seat", "change", "seat_front-desk", what, "web.*", "--reason", "a test"];
+    let change =
+        |what: &'static str| ["seat", "change", "seat_front-desk", what, "web.*", "--reason", "a test"];
     done(&config, &change("--remove-grant")).await;
     asks_for_the_page(&kit, &office, 2).await;
     let events = office.until_turns_ended(2).await;
@@ -165,11 +173,27 @@ async fn a_seat_hands_on_no_more_than_it_holds_also_when_the_owner_sits_in_it() 
     let office = kit.open().await;
     let before = office.events().await.len();
     let makes = |grant: &'static str, name: &'static str| {
-        ["seat", "create", name, "--role", "assistant", "--grant", grant, "--line", "seat_head", "--as", "seat_head"]
+        [
+            "seat",
+            "create",
+            name,
+            "--role",
+            "assistant",
+            "--grant",
+            grant,
+            "--line",
+            "seat_head",
+            "--as",
+            "seat_head",
+        ]
     };
     let no = refused(&config, &makes("slack.post", "seat_new")).await;
-    assert!(no.contains("`seat_head` cannot hand on `slack.post`") && no.contains("take `slack.post` out"), "{no}");
-    let more = ["seat", "change", "seat_head", "--add-grant", "slack.*", "--reason", "more", "--as", "seat_head"];
+    assert!(
+        no.contains("`seat_head` cannot hand on `slack.post`") && no.contains("take `slack.post` out"),
+        "{no}"
+    );
+    let more =
+        ["seat", "change", "seat_head", "--add-grant", "slack.*", "--reason", "more", "--as", "seat_head"];
     assert!(refused(&config, &more).await.contains("`seat_head` cannot hand on `slack.*`"));
     let foreign = ["seat", "vacate", "seat_second", "--reason", "x", "--as", "seat_second"];
     assert!(refused(&config, &foreign).await.contains("`person_operator` does not hold `seat_second`"));
@@ -188,7 +212,10 @@ async fn a_seat_hands_on_no_more_than_it_holds_also_when_the_owner_sits_in_it() 
     assert_eq!(office.events().await.len(), before, "a refused wish leaves nothing");
     done(&config, &makes("web.fetch", "seat_new")).await;
     let shown = done(&config, &["seat", "show", "seat_new"]).await;
-    assert!(shown.contains("seat_head > seat_owner") && shown.contains("nobody: seat_head works for it"), "{shown}");
+    assert!(
+        shown.contains("seat_head > seat_owner") && shown.contains("nobody: seat_head works for it"),
+        "{shown}"
+    );
     office.stop().await;
 }
 
@@ -196,7 +223,11 @@ async fn a_seat_hands_on_no_more_than_it_holds_also_when_the_owner_sits_in_it() 
 async fn the_work_of_a_vacant_seat_is_done_by_the_one_that_stands_in_and_returns_with_a_holder() {
     let (kit, config) = kit(SECOND).await;
     let office = kit.open().await;
-    done(&config, &["seat", "change", "seat_front-desk", "--stands-in", "seat_second", "--reason", "holidays"]).await;
+    done(
+        &config,
+        &["seat", "change", "seat_front-desk", "--stands-in", "seat_second", "--reason", "holidays"],
+    )
+    .await;
     let said = done(&config, &["seat", "vacate", "seat_front-desk", "--reason", "on leave"]).await;
     assert!(said.contains("seat_second works for it"), "{said}");
     hello(&office, 1).await;
@@ -224,16 +255,25 @@ async fn what_reaches_a_seat_that_nobody_works_for_waits_for_its_next_holder() {
     hello(&office, 1).await;
     office.until_classified().await;
     let listed = done(&config, &["seat", "list"]).await;
-    assert!(listed.contains("vacant: nobody works for it") && listed.contains("1 topic, weight 10.0"), "{listed}");
+    assert!(
+        listed.contains("vacant: nobody works for it") && listed.contains("1 topic, weight 10.0"),
+        "{listed}"
+    );
     let doctor = done(&config, &["doctor"]).await;
-    assert!(doctor.contains("nobody works for `seat_front-desk`, and what waits for it is about 1 topic:"), "{doctor}");
+    assert!(
+        doctor.contains("nobody works for `seat_front-desk`, and what waits for it is about 1 topic:"),
+        "{doctor}"
+    );
     // A person's seat takes no turn of a model.
     done(&config, &["seat", "hold", "seat_front-desk", "person_operator"]).await;
     let shown = done(&config, &["seat", "show", "seat_front-desk"]).await;
     assert!(shown.contains("person_operator, whom its work waits for"), "{shown}");
     done(&config, &["seat", "hold", "seat_front-desk", "agent_new"]).await;
     let events = office.until_turns_ended(1).await;
-    assert!(at(&events, "turn.opened", false) > at(&events, "seat.held", true), "no turn before an agent holds it");
+    assert!(
+        at(&events, "turn.opened", false) > at(&events, "seat.held", true),
+        "no turn before an agent holds it"
+    );
     assert_eq!(kit.slack.posts().len(), 1);
     let listed = done(&config, &["seat", "list"]).await;
     assert!(!listed.contains("vacant"), "{listed}");
@@ -290,16 +330,19 @@ async fn a_new_holder_keeps_the_queue_of_the_seat() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_owner_of_the_configuration_acts_beside_the_office_and_another_owner_takes_the_seat() {
-    let (kit, config) = kit("").await;
+    let (mut kit, config) = kit("").await;
     let office = kit.open().await;
-    let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, text.replace("[office]\n", "[office]\nowner = \"person_slack.T01TEST.U01ALICE\"\n")).unwrap();
+    kit.owner = "person_slack.T01TEST.U01ALICE".to_owned();
+    kit.write();
     done(&config, &["seat", "create", "seat_new", "--role", "assistant"]).await;
     let events = office.events().await;
     let made = events.iter().rfind(|event| event.fact.kind() == "seat.created").unwrap();
     assert_eq!(made.actor.principal.as_str(), "person_slack.T01TEST.U01ALICE");
     let listed = done(&config, &["seat", "list"]).await;
-    assert!(listed.lines().any(|line| line.starts_with("seat_owner") && line.contains("U01ALICE")), "{listed}");
+    assert!(
+        listed.lines().any(|line| line.starts_with("seat_owner") && line.contains("U01ALICE")),
+        "{listed}"
+    );
     office.stop().await;
 }
 
@@ -315,6 +358,12 @@ async fn a_refusal_is_raised_listed_and_lifted_by_the_owner() {
     let raised = events.iter().rfind(|event| matches!(event.fact, Fact::RefusalRaised(_))).unwrap();
     let Fact::RefusalRaised(body) = &raised.fact else { unreachable!() };
     assert_eq!(body.lifts_at.unwrap().since_ms(raised.at), 7_200_000);
+    asks_for_the_page(&kit, &office, 1).await;
+    let events = office.until_turns_ended(1).await;
+    assert!(
+        count(&events, "call.refused") > 0 && kit.site.asked().is_empty(),
+        "the running office keeps to it"
+    );
     let no = refused(&config, &["refusal", "lift", "tool:web.search", "--reason", "x"]).await;
     assert!(no.contains("no refusal stands against it"), "{no}");
     let past = ["refusal", "raise", "office", "--reason", "x", "--until", "2020-01-01T00:00:00Z"];
@@ -326,6 +375,9 @@ async fn a_refusal_is_raised_listed_and_lifted_by_the_owner() {
     done(&config, &["refusal", "lift", "tool:web.fetch", "--reason", "enough"]).await;
     done(&config, &["refusal", "lift", "seat:seat_typo", "--reason", "a slip"]).await;
     assert_eq!(done(&config, &["refusal", "list"]).await, "nothing stands refused\n");
+    asks_for_the_page(&kit, &office, 2).await;
+    office.until_turns_ended(2).await;
+    assert_eq!(kit.site.asked().len(), 1);
     office.stop().await;
 }
 
@@ -349,7 +401,12 @@ async fn a_story_of_seats(record: Record) -> (Vec<(String, SeatState)>, Option<S
     let now = created("a", Some("head"), Some("b"));
     append(&record, stream("b"), created("b", Some("head"), None)).await;
     append(&record, stream("a"), SeatChanged { now, reason: "b stands in".into() }).await;
-    append(&record, stream("a"), SeatVacated { seat: seat("a"), principal: agent("a"), reason: "left".into() }).await;
+    append(
+        &record,
+        stream("a"),
+        SeatVacated { seat: seat("a"), principal: agent("a"), reason: "left".into() },
+    )
+    .await;
     // A seat that may make others hands on only what it holds, on every store.
     let actor = Actor { principal: agent("h"), seat: Some(seat("head")) };
     let fact = created("c", None, None).into();

@@ -183,3 +183,20 @@ fn the_host_names_no_vendor_of_models() {
         }
     }
 }
+
+#[test]
+fn every_test_that_the_page_of_threads_names_is_there() {
+    let page = std::fs::read_to_string(repository().join("docs/threads.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
+    let named: BTreeSet<&str> = rows
+        .flat_map(|row| row.split('`').skip(1).step_by(2))
+        .filter(|word| word.len() > 20 && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+        .collect();
+    let mut paths = host_sources();
+    sources(&repository().join("tests"), &mut paths);
+    sources(&repository().join("plugins"), &mut paths);
+    let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let is_absent = |name: &&&str| !texts.iter().any(|text| text.contains(&format!("fn {name}(")));
+    let missing: Vec<&&str> = named.iter().filter(is_absent).collect();
+    assert!(named.len() > 25 && missing.is_empty(), "{missing:?}");
+}

@@ -116,9 +116,10 @@ pub enum RecordCommand {
         /// The journal's folder.
         #[arg(long, value_name = "DIR")]
         from: PathBuf,
-        /// The new SQLite file; a record that holds events already is refused.
+        /// A new SQLite file. Without it the record that the configuration names, on SQLite or PostgreSQL; one that
+        /// holds events already is refused.
         #[arg(long, value_name = "FILE")]
-        to: PathBuf,
+        to: Option<PathBuf>,
     },
     /// Throw all rows away and fold them again from the events.
     ///

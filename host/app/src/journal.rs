@@ -45,18 +45,32 @@ fn lag(journal: GlobalPosition, record: GlobalPosition) -> String {
 ///
 /// # Errors
 /// When the journal is damaged, naming file and line, or the record holds events already.
-pub async fn restore(folder: &Path, file: &Path) -> Result<ExitCode> {
-    // Before the file is made: a folder without a journal leaves nothing behind.
-    let total = JournalHead::read(folder)?.global_position.0;
+pub async fn restore_to_file(folder: &Path, file: &Path) -> Result<ExitCode> {
+    // Before anything is made: a folder without a journal leaves nothing behind.
+    let end = JournalHead::read(folder)?;
     let record = Record::open_sqlite(file, Arc::new(SystemClock)).await?;
+    take_in(record, folder, &end, format!("`{}`", file.display())).await
+}
+
+/// Makes the record that is configured from the journal in `folder`.
+///
+/// # Errors
+/// As [`restore_to_file`].
+pub async fn restore(config: &Config, folder: &Path) -> Result<ExitCode> {
+    let end = JournalHead::read(folder)?;
+    let record = config.record.open(Arc::new(SystemClock)).await?;
+    take_in(record, folder, &end, config.record.to_string()).await
+}
+
+async fn take_in(record: Record, folder: &Path, end: &JournalHead, place: String) -> Result<ExitCode> {
     let (read, folded) = (watch::Sender::new(0), watch::Sender::new(0));
     let (reading, folding) = (read.subscribe(), folded.subscribe());
     let work = record.restore(folder, &read, folded);
     // Each event is read once and folded once.
-    let restored = shown("restoring", 2 * total, &[reading, folding], work).await?;
+    let restored = shown("restoring", 2 * end.global_position.0, &[reading, folding], work).await?;
     // Whoever moves the file next moves all of the record.
     record.ended().await;
-    println!("{restored} into `{}`", file.display());
+    println!("{restored} into {place}");
     println!("head {}", restored.head);
     Ok(ExitCode::SUCCESS)
 }

@@ -33,7 +33,12 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
             look::record_verify(&read(path)?, head.as_deref()).await
         }
         Command::Record(RecordCommand::Export { to }) => journal::export(&read(path)?, &to).await,
-        Command::Record(RecordCommand::Restore { from, to }) => journal::restore(&from, &to).await,
+        Command::Record(RecordCommand::Restore { from, to: Some(file) }) => {
+            journal::restore_to_file(&from, &file).await
+        }
+        Command::Record(RecordCommand::Restore { from, to: None }) => {
+            journal::restore(&read(path)?, &from).await
+        }
         Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
         Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
         Command::Seat(command) => seat::run(&read(path)?, command).await,

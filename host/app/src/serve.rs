@@ -53,6 +53,7 @@ pub async fn start(office: &Office) -> Result<()> {
     let cause = started.id.clone();
     office.record.append(StreamName::new("node", &office.node), Expected::NoStream, vec![started]).await?;
     subject::mend(&office.record).await?;
+    office.gate.clear_holds().await?;
     if office.config.slack.is_some() {
         identify(office, cause).await?;
     }
@@ -242,6 +243,9 @@ impl Running {
 async fn look(office: &Arc<Office>, parts: &Arc<TurnParts<gate::Gate>>, running: &mut Running) -> Result<()> {
     let now = office.now();
     attention::pass_moments(&office.record, now).await?;
+    if let Err(error) = office.gate.clear_holds().await {
+        tracing::warn!(%error, "overdue holds wait to be ended");
+    }
     let mut open = attention::open_turns(&office.record).await?;
     let mut known: Vec<TurnRow> = running.recent.values().cloned().collect();
     known.extend(open.iter().cloned());

@@ -112,7 +112,8 @@ impl<'a> Arrival<'a> {
     /// Whether it is an edit that left the text as it was: a link unfolded, metadata changed.
     #[must_use]
     pub fn leaves_text(&self) -> bool {
-        let before = self.delivery.payload.json().pointer("/event/previous_message/text").and_then(Value::as_str);
+        let before =
+            self.delivery.payload.json().pointer("/event/previous_message/text").and_then(Value::as_str);
         before.is_some_and(|before| before == self.text())
     }
 
@@ -133,7 +134,8 @@ impl<'a> Arrival<'a> {
             Some(Value::Number(ts)) => Some(ts.to_string()),
             _ => None,
         };
-        let at = |pointer: &str| stamp(self.delivery.payload.json().pointer(pointer)).filter(|ts| is_plain(ts));
+        let at =
+            |pointer: &str| stamp(self.delivery.payload.json().pointer(pointer)).filter(|ts| is_plain(ts));
         let pointers: &[&str] = match self.delivery.subtype.as_str() {
             "message_changed" => &["/event/message/ts", "/event/previous_message/ts"],
             "message_deleted" => &["/event/previous_message/ts", "/event/deleted_ts"],

@@ -121,8 +121,8 @@ fn join(input: &mut Value, more: &Value) {
 mod tests {
     use super::{asking, decided, destination, outcome, text};
     use event::{
-        ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin, PrincipalId,
-        ReplyTo, SeatId, Timestamp, TurnId,
+        ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin,
+        PrincipalId, ReplyTo, SeatId, Timestamp, TurnId,
     };
     use serde_json::json;
 
@@ -188,7 +188,10 @@ mod tests {
         assert!(said(&expired).contains("in time"));
         assert_eq!(outcome(&Fact::ApprovalAsked(asked()), None), None);
         let input = decided(&asked(), "{}", "C01", "2.0", "x");
-        assert_eq!((&input["ts"], &input["state"], &input["arguments"]), (&json!("2.0"), &json!("x"), &json!("{}")));
+        assert_eq!(
+            (&input["ts"], &input["state"], &input["arguments"]),
+            (&json!("2.0"), &json!("x"), &json!("{}"))
+        );
         assert!(input.get("until").is_none());
     }
 
@@ -196,6 +199,9 @@ mod tests {
     fn at_a_terminal_it_is_lines() {
         let lines = text(&asked(), "{\n  \"page\": \"a\"\n}");
         assert!(lines.starts_with("This waits for a yes: shredder.erase\n  Tool: "), "{lines}");
-        assert!(lines.contains("\n      \"page\": \"a\"\n") && lines.ends_with("no answer is a no."), "{lines}");
+        assert!(
+            lines.contains("\n      \"page\": \"a\"\n") && lines.ends_with("no answer is a no."),
+            "{lines}"
+        );
     }
 }

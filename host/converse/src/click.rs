@@ -55,7 +55,8 @@ pub fn click(delivery: &DeliveryReceived, own: Option<&ConnectionIdentified>) ->
     if sender.is_office(own) {
         return Err(Reason::OwnAct);
     }
-    let is_flagged = |flags: &[&str]| flags.iter().any(|flag| is_set(payload.pointer(&format!("/user/{flag}"))));
+    let is_flagged =
+        |flags: &[&str]| flags.iter().any(|flag| is_set(payload.pointer(&format!("/user/{flag}"))));
     if sender.is_program || is_flagged(&PROGRAM_FLAGS) {
         return Err(Reason::BotMessage);
     }

@@ -136,11 +136,13 @@ mod tests {
     #[test]
     fn an_answer_of_the_office_that_comes_back_is_of_those_who_spoke_there() {
         let message = |more: Value| {
-            let mut event = json!({"type": "message", "channel": "D1", "channel_type": "im", "ts": "2.0", "text": "x"});
+            let mut event =
+                json!({"type": "message", "channel": "D1", "channel_type": "im", "ts": "2.0", "text": "x"});
             event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             of("event_callback", json!({"team_id": "T1", "event": event}))
         };
-        for program in [json!({"user": "U0BOT"}), json!({"bot_id": "B1"}), json!({"subtype": "bot_message"})] {
+        for program in [json!({"user": "U0BOT"}), json!({"bot_id": "B1"}), json!({"subtype": "bot_message"})]
+        {
             let (persons, echoes) = message(program);
             assert_eq!((persons, echoes), (vec![], vec!["T1:D1".to_owned(), "slack:T1:D1:2.0".to_owned()]));
         }

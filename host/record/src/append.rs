@@ -3,7 +3,7 @@
 //! This part runs on the caller's side, so that the one writer only places and links what is ready.
 
 use crate::Error;
-use crate::canon::{Content, text};
+use crate::canon::{Content, is_plain, text};
 use crate::lease::Fence;
 use crate::seal::Sealing;
 use event::{Actor, Digest, EventId, Expected, Fact, Label, PrincipalId, Proposed, StreamName, inexact};
@@ -109,7 +109,11 @@ fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) ->
     let body_text = text(&body);
     within("the size of a body in bytes", body_text.len(), BODY_BYTES_MAX)?;
     let unreadable = |source| Error::Unreadable { id: event.id.clone(), source };
-    let body = serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?;
+    let body = if is_plain(&body) {
+        body
+    } else {
+        serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?
+    };
     let fact =
         Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
     let (actor_text, label_text) = (text_of(&event.actor), text_of(&event.label));

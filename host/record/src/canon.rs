@@ -19,19 +19,27 @@ pub(crate) fn text(value: &Value) -> String {
     String::from_utf8_lossy(&canonical(value)).into_owned()
 }
 
-/// Whether writing `value` as it stands is canonical: its keys stand in order and are such that all orders agree, and
-/// its numbers have one spelling.
-fn is_plain(value: &Value) -> bool {
+/// How deep plain JSON goes: far above any body, and below what a parser still reads.
+const PLAIN_DEPTH_MAX: usize = 64;
+
+/// Whether `value` is such that writing it as it stands is canonical, and reading what was written gives it back: its
+/// keys stand in order and are such that all orders agree, its numbers have one spelling, and it is not too deep.
+pub(crate) fn is_plain(value: &Value) -> bool {
+    is_plain_within(value, PLAIN_DEPTH_MAX)
+}
+
+fn is_plain_within(value: &Value, depth: usize) -> bool {
+    let Some(below) = depth.checked_sub(1) else { return false };
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => true,
         Value::Number(number) => {
             let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
             magnitude.is_some_and(|magnitude| magnitude <= INTEGER_MAX)
         }
-        Value::Array(items) => items.iter().all(is_plain),
+        Value::Array(items) => items.iter().all(|item| is_plain_within(item, below)),
         Value::Object(fields) => {
             fields.keys().zip(fields.keys().skip(1)).all(|(one, next)| one < next)
-                && fields.iter().all(|(key, field)| key.is_ascii() && is_plain(field))
+                && fields.iter().all(|(key, field)| key.is_ascii() && is_plain_within(field, below))
         }
     }
 }
@@ -83,7 +91,7 @@ impl Content<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Content, text};
+    use super::{Content, PLAIN_DEPTH_MAX, is_plain, text};
     use event::{
         Actor, DeliveryReceived, EventId, Fact, Label, PrincipalId, Proposed, StreamName, canonical,
     };
@@ -114,6 +122,9 @@ mod tests {
         #[test]
         fn text_is_what_canonical_form_says(value in value()) {
             prop_assert_eq!(text(&value).into_bytes(), canonical(&value));
+            if is_plain(&value) {
+                prop_assert_eq!(serde_json::from_str::<Value>(&text(&value)).unwrap(), value);
+            }
         }
 
         #[test]
@@ -144,6 +155,13 @@ mod tests {
             };
             prop_assert_eq!(content.digest(), event.digest(&stream));
         }
+    }
+
+    #[test]
+    fn what_nests_deeply_is_not_plain() {
+        let nested = |depth| (1..depth).fold(json!({}), |inner, _| json!([inner]));
+        assert!(is_plain(&nested(PLAIN_DEPTH_MAX)));
+        assert!(!is_plain(&nested(PLAIN_DEPTH_MAX + 1)));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! A turn whose words are erased while it runs, or before it could: it ends, and takes none of them with it.
 //!
-//! It is asked before each step. What is written down after an erasure and before this notices it is refused by the
-//! record, or sealed under a key that is gone by then, so nothing outlives the erasure in between either.
+//! What can no longer be read is noticed before each step; who was erased meanwhile, before each append, also when that
+//! person has spoken again and has a new key. The record refuses what slips through.
 
 use crate::error::Error;
 use crate::scene::Scene;
-use crate::stream::TurnStream;
-use event::{Event, PrincipalId, StepEnded, StepStarted};
+use event::{Event, EventId, Fact, StepEnded, StepStarted, Timestamp};
 use fold::subject::{SubjectRow, Subjects};
-use fold::turn::StepState;
+use fold::turn::{StepState, TurnState};
 use fold::{Projection, decode};
 use record::Record;
 use std::collections::BTreeSet;
@@ -16,24 +15,29 @@ use std::collections::BTreeSet;
 /// What such a turn comes to. It is the office's own sentence and holds nobody's words.
 pub(crate) const WHY: &str = "what it is about was erased";
 
-/// Whether words that the turn needs are gone: the message that woke it, or what a step of it was given or gave; or
-/// whether a person whose words it was shown was erased since it began.
-pub(crate) async fn is_erased(
+/// Whether words that the turn needs are gone: what woke it, or what a step of it was given or gave.
+pub(crate) fn is_erased(scene: &Scene, state: &TurnState) -> bool {
+    scene.woken_by_erased || state.steps.values().any(is_step_erased)
+}
+
+/// Lets `fact` pass, unless it holds words of a person who was erased since `began`.
+///
+/// # Errors
+/// [`record::Error::Erased`], as the record says it of a person without a key.
+pub(crate) async fn none_erased(
     record: &Record,
-    scene: &Scene,
-    stream: &TurnStream,
-    of: &BTreeSet<PrincipalId>,
-) -> Result<bool, Error> {
-    if scene.woken_by_erased || stream.state.steps.values().any(is_step_erased) {
-        return Ok(true);
-    }
-    for subject in of {
+    began: Timestamp,
+    id: &EventId,
+    fact: &Fact,
+) -> Result<(), Error> {
+    let subjects: BTreeSet<_> = fact.personal().iter().flat_map(|(_, field)| field.subjects()).cloned().collect();
+    for subject in subjects {
         let row = record.row(Subjects.name(), subject.as_str()).await?;
-        if decode::<SubjectRow>(row.as_ref()).is_some_and(|row| row.shredded_at >= stream.began) {
-            return Ok(true);
+        if decode::<SubjectRow>(row.as_ref()).is_some_and(|row| row.shredded_at >= began) {
+            return Err(record::Error::Erased { id: id.clone(), subject }.into());
         }
     }
-    Ok(false)
+    Ok(())
 }
 
 fn is_step_erased(step: &StepState) -> bool {

@@ -96,7 +96,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
     async fn go_on(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
         // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
         loop {
-            if is_erased(&self.parts.record, self.scene, stream, &self.of(stream)).await? {
+            if is_erased(self.scene, &stream.state) {
                 return self.end_erased(stream).await;
             }
             let (next, label) = self.decide(stream)?;

@@ -3,6 +3,7 @@
 //! Names of events are derived from turn, step and attempt, so an append that is made again is one event. Each
 //! event follows from the one before it.
 
+use crate::erased::none_erased;
 use crate::error::Error;
 use crate::open::turn_stream;
 use event::{Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, Timestamp, TurnId};
@@ -18,7 +19,7 @@ pub(crate) struct TurnStream {
     /// What the events come to.
     pub state: TurnState,
     /// When it began.
-    pub began: Timestamp,
+    began: Timestamp,
     /// The lease every append is made under.
     pub fence: Fence,
     record: Record,
@@ -72,8 +73,10 @@ impl TurnStream {
     ) -> Result<(), Error> {
         let mut parts = vec![self.turn.as_str(), fact.kind()];
         parts.extend(name.iter().map(String::as_str));
+        let id = EventId::derived(&parts);
+        none_erased(&self.record, self.began, &id, &fact).await?;
         let proposed = Proposed {
-            id: EventId::derived(&parts),
+            id,
             actor: actor.clone(),
             cause: Some(self.newest.clone()),
             label,

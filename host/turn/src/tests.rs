@@ -2,6 +2,7 @@
 
 mod chance;
 mod endings;
+mod erased;
 mod kit;
 mod noes;
 mod pace;

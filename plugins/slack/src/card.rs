@@ -193,9 +193,7 @@ fn buttons(card: &Card, is_cut: bool) -> Value {
         "deny": plain("Not now", 30),
         "style": "danger",
     });
-    let button = |action: &str, text: &str| {
-        json!({ "type": "button", "action_id": action, "text": plain(text, 75), "value": approval })
-    };
+    let button = |action: &str, text: &str| json!({ "type": "button", "action_id": action, "text": plain(text, 75), "value": approval });
     let (mut yes, no) = (button(ACTION_YES, "Approve"), button(ACTION_NO, "Deny"));
     if let Some(yes) = yes.as_object_mut() {
         yes.insert("confirm".to_owned(), confirm);

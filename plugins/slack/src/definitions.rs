@@ -101,7 +101,11 @@ fn card() -> Definition {
                       where the card stands. Nothing on it can mention anybody but those who are asked.",
         input_schema: card_input(&[
             ("thread_ts", ts("The ts of the message whose thread this goes to."), false),
-            ("until", json!({ "type": "string", "description": "Until when it can be answered, as text." }), true),
+            (
+                "until",
+                json!({ "type": "string", "description": "Until when it can be answered, as text." }),
+                true,
+            ),
             ("mention", mention(), false),
         ]),
         output_schema: posted(),

@@ -152,7 +152,9 @@ mod tests {
     #[test]
     fn an_approval_is_named_by_its_id_and_by_nothing_else() {
         assert!(ApprovalId::try_from("approval_0123abcd".to_owned()).is_ok());
-        for bad in ["", "approval_", "approval_A", "approval_a b", "turn_1", "approval_<!here>", "xapproval_1"] {
+        for bad in
+            ["", "approval_", "approval_A", "approval_a b", "turn_1", "approval_<!here>", "xapproval_1"]
+        {
             assert!(ApprovalId::try_from(bad.to_owned()).is_err(), "{bad}");
         }
     }

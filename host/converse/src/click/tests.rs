@@ -66,7 +66,10 @@ fn a_click_on_a_card_is_an_answer_of_whoever_clicked() {
     assert_eq!(Reason::ApprovalAnswer.class(), Class::Explicit);
     let Click { approval, yes, by, user, channel, ts, thread_ts } = click(&clicked, Some(&own())).unwrap();
     assert_eq!((approval.as_str(), yes, by.as_str()), ("approval_0a", true, "person_slack.T1.U1"));
-    assert_eq!((user.as_str(), channel.as_str(), ts.as_str(), thread_ts.as_deref()), ("U1", "C1", "3.0", Some("1.0")));
+    assert_eq!(
+        (user.as_str(), channel.as_str(), ts.as_str(), thread_ts.as_deref()),
+        ("U1", "C1", "3.0", Some("1.0"))
+    );
     let no = with("/actions/0/action_id", json!("approval.no"));
     assert!(!click(&no, Some(&own())).unwrap().yes);
     // Older and smaller payloads name the person's workspace nowhere but in the installation.
@@ -139,11 +142,15 @@ fn a_program_answers_nothing() {
 
 #[test]
 fn a_click_that_does_not_say_who_or_where_is_incomplete() {
-    for (pointer, value) in [("/user/id", json!("")), ("/user/id", json!("U1 U2")), ("/user/id", Value::Null)] {
+    for (pointer, value) in [("/user/id", json!("")), ("/user/id", json!("U1 U2")), ("/user/id", Value::Null)]
+    {
         assert_eq!(asks(&with(pointer, value.clone())), Reason::IncompleteMessage, "{pointer} {value}");
     }
     let mut nowhere = payload();
-    nowhere.as_object_mut().unwrap().retain(|key, _| !["container", "message", "channel"].contains(&key.as_str()));
+    nowhere
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| !["container", "message", "channel"].contains(&key.as_str()));
     assert_eq!(asks(&delivery(nowhere)), Reason::IncompleteMessage);
 }
 

@@ -91,6 +91,8 @@ async fn bare_file(path: &Path) -> Result<sqlx::SqliteConnection> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
+        .pragma("wal_autocheckpoint", "4000")
+        .pragma("cache_size", "-65536")
         .disable_statement_logging();
     Ok(options.connect().await?)
 }

@@ -108,12 +108,18 @@ impl Office {
         Self { record, door, pace: Arc::default(), _folder: folder }
     }
 
-    /// An office with a held seat, in which somebody has asked [`QUESTION`].
-    pub async fn asked(script: Script) -> Self {
-        let office = Self::empty(move |call| Ok(script(call))).await;
+    /// An office with a held seat, in which nobody has said anything.
+    pub async fn seated(script: impl Fn(&Call) -> Result<Passed, GateError> + Send + Sync + 'static) -> Self {
+        let office = Self::empty(script).await;
         office.say("seat-front-desk", seat_created().into()).await;
         let held = SeatHeld { seat: seat(), principal: PrincipalId::parse("agent_chancery").unwrap() };
         office.say("seat-front-desk", held.into()).await;
+        office
+    }
+
+    /// The same, in which somebody has asked [`QUESTION`].
+    pub async fn asked(script: Script) -> Self {
+        let office = Self::seated(move |call| Ok(script(call))).await;
         office.message("1.0", "U02", QUESTION).await;
         office
     }

@@ -110,9 +110,13 @@ fn a_card_shows_the_call_and_two_buttons_that_carry_its_id_alone() {
     assert_eq!(blocks[2]["fields"][0]["text"], "label 0: x &lt;!here&gt; *y*");
     assert_eq!(blocks[3]["text"]["text"], "```\n{\"a\":1}\n```");
     let about = blocks[4]["elements"][0]["text"].as_str().unwrap();
-    assert!(about.contains("approval_01") && about.contains("7 characters") && about.contains("ab12"), "{about}");
+    assert!(
+        about.contains("approval_01") && about.contains("7 characters") && about.contains("ab12"),
+        "{about}"
+    );
     let buttons = blocks[5]["elements"].as_array().unwrap();
-    let action = |n: usize| (buttons[n]["action_id"].as_str().unwrap(), buttons[n]["value"].as_str().unwrap());
+    let action =
+        |n: usize| (buttons[n]["action_id"].as_str().unwrap(), buttons[n]["value"].as_str().unwrap());
     assert_eq!((action(0), action(1)), (("approval.yes", "approval_01"), ("approval.no", "approval_01")));
     assert!(buttons[0]["confirm"].is_object() && buttons[1].get("confirm").is_none());
 }
@@ -134,7 +138,10 @@ fn arguments_that_do_not_fit_are_cut_and_the_card_says_so_twice() {
     let body = asked(&card("t", "v", &long, 1));
     assert_fits(&body, "<@U012> ");
     let text = body.to_string();
-    assert!(text.contains("NOT ALL of the arguments are shown: they have 15008 characters, SHA-256 ab12"), "{text}");
+    assert!(
+        text.contains("NOT ALL of the arguments are shown: they have 15008 characters, SHA-256 ab12"),
+        "{text}"
+    );
     assert!(text.contains("chancery approval show approval_01"));
     assert!(text.contains("Not all of its arguments are shown on the card."));
     let exact = format!("\"{}\"", "x".repeat(5_998));
@@ -161,7 +168,10 @@ fn a_card_without_arguments_or_with_another_digest_is_no_card() {
         Card { digest: "<!here>".into(), ..card("t", "v", "{}", 1) },
         card("t", "v", "{}", super::FIELDS_MAX + 1),
     ] {
-        assert!(compose_decided(&wrong, &id::<ChannelId>("C012"), &id::<Ts>("2.0"), "x").is_err(), "{wrong:?}");
+        assert!(
+            compose_decided(&wrong, &id::<ChannelId>("C012"), &id::<Ts>("2.0"), "x").is_err(),
+            "{wrong:?}"
+        );
     }
 }
 

@@ -211,3 +211,51 @@ async fn a_delivery_that_got_its_class_before_the_office_was_known_keeps_it_and_
     let classes = desk.classes().await;
     assert_eq!((classes.len(), classes[0].reason.as_str()), (1, "identity-unknown"));
 }
+
+/// Keys under which a delivery and its message are kept, read without any.
+async fn sealed_for(desk: &Desk) -> Vec<(&'static str, Vec<String>)> {
+    let kept = desk.record.clone().without_keyring().read_all(GlobalPosition(0), EVENTS_MAX).await.unwrap();
+    let mut found = Vec::new();
+    for event in kept {
+        for (_, field) in event.fact.personal() {
+            assert!(field.sealed().is_some() || field.subjects().is_empty(), "{event:?}");
+            let persons = field.subjects().iter().map(|person| person.as_str().to_owned()).collect();
+            found.push((event.fact.kind(), persons));
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_delivery_is_kept_sealed_for_who_sent_it_and_an_echo_for_who_spoke_there() {
+    let desk = Desk::open().await;
+    let said = |ts: &str, more: Value| {
+        let mut payload = mention("message", &format!("Ev{ts}"));
+        let event = payload["event"].as_object_mut().unwrap();
+        event.extend(json!({"ts": ts, "event_ts": ts}).as_object().unwrap().clone());
+        event.extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let own = json!({"user": "U0BOT", "bot_id": "B0BOT", "text": "you said hello"});
+    let mut in_thread = own.clone();
+    in_thread["thread_ts"] = json!("1.0");
+    let mut in_direct = own.clone();
+    in_direct.as_object_mut().unwrap().extend(json!({"channel": "D1", "channel_type": "im"}).as_object().unwrap().clone());
+    for payload in [
+        said("1.0", json!({"user": "U1"})),
+        said("1.1", json!({"user": "U2", "thread_ts": "1.0"})),
+        said("1.2", in_thread),
+        said("2.0", json!({"user": "U3", "channel": "D1", "channel_type": "im"})),
+        said("2.1", in_direct),
+        // Where nobody spoke, it repeats nobody.
+        said("3.0", own),
+    ] {
+        assert_eq!(desk.post(payload.to_string()).await.status, StatusCode::OK);
+    }
+    let of = |users: &[&str]| users.iter().map(|user| format!("person_slack.T1.{user}")).collect::<Vec<_>>();
+    let mut expected = Vec::new();
+    for users in [&["U1"][..], &["U2"], &["U1", "U2"], &["U3"], &["U3"], &[]] {
+        expected.extend([("delivery.received", of(users)), ("message.received", of(users))]);
+    }
+    assert_eq!(sealed_for(&desk).await, expected);
+}
