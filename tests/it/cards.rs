@@ -62,7 +62,8 @@ fn count(events: &[Event], kind: &str) -> usize {
 
 /// How often the tool began.
 fn runs(events: &[Event]) -> usize {
-    let runs = |event: &&Event| matches!(&event.fact, Fact::EffectIntended(body) if body.tool == "shredder.erase");
+    let runs =
+        |event: &&Event| matches!(&event.fact, Fact::EffectIntended(body) if body.tool == "shredder.erase");
     events.iter().filter(runs).count()
 }
 
@@ -111,7 +112,9 @@ async fn a_yes_on_the_card_runs_the_call_once_and_the_card_says_so() {
     let (_, shown) = &card;
     assert_eq!((&shown["channel"], &shown["thread_ts"]), (&json!("C01GEN"), &json!("1700000001.000100")));
     let text = shown.to_string();
-    for words in ["shredder.erase", "destructive", "seat_front-desk", "cannot be taken back", "Bob &lt;!channel&gt;"] {
+    for words in
+        ["shredder.erase", "destructive", "seat_front-desk", "cannot be taken back", "Bob &lt;!channel&gt;"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(shown["text"].as_str().unwrap().starts_with(&format!("<@{OWNER}> ")), "{text}");
@@ -125,12 +128,16 @@ async fn a_yes_on_the_card_runs_the_call_once_and_the_card_says_so() {
     office.until_turns_ended(1).await;
     office.until_classified().await;
     updated(&office, 1).await;
-    office.until("the card says that it ran", |_| {
-        states(&kit).last().is_some_and(|state| state.contains("the call was made"))
-    })
-    .await;
+    office
+        .until("the card says that it ran", |_| {
+            states(&kit).last().is_some_and(|state| state.contains("the call was made"))
+        })
+        .await;
     let events = office.events().await;
-    assert_eq!((runs(&events), count(&events, "approval.given"), count(&events, "approval.spent")), (1, 1, 1));
+    assert_eq!(
+        (runs(&events), count(&events, "approval.given"), count(&events, "approval.spent")),
+        (1, 1, 1)
+    );
     assert!(answer(&kit).starts_with("erased: Bob &lt;!channel&gt;"));
     let update = kit.slack.updates().pop().unwrap();
     assert_eq!((&update["channel"], &update["ts"]), (&json!("C01GEN"), &json!(card.0)));
@@ -165,7 +172,10 @@ async fn who_may_not_answer_is_told_alone_and_the_call_still_waits() {
     assert_eq!(told["thread_ts"], "1700000001.000100");
     assert!(told["text"].as_str().unwrap().contains("may not answer for this call"), "{told}");
     let events = office.events().await;
-    assert_eq!((runs(&events), count(&events, "approval.given"), count(&events, "approval.denied")), (0, 0, 0));
+    assert_eq!(
+        (runs(&events), count(&events, "approval.given"), count(&events, "approval.denied")),
+        (0, 0, 0)
+    );
     assert_eq!(kit.slack.updates(), Vec::<Value>::new());
     clicks(&office, &card, SECOND, "approval.yes").await;
     let events = office.until_turns_ended(1).await;
@@ -177,7 +187,10 @@ async fn who_may_not_answer_is_told_alone_and_the_call_still_waits() {
 async fn of_a_yes_and_a_no_that_race_one_counts_and_the_other_is_told() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
-    tokio::join!(clicks(&office, &card, OWNER, "approval.yes"), clicks(&office, &card, SECOND, "approval.no"));
+    tokio::join!(
+        clicks(&office, &card, OWNER, "approval.yes"),
+        clicks(&office, &card, SECOND, "approval.no")
+    );
     let events = office.until_turns_ended(1).await;
     let (given, denied) = (count(&events, "approval.given"), count(&events, "approval.denied"));
     assert_eq!((given + denied, runs(&events)), (1, given));
@@ -236,13 +249,19 @@ async fn a_click_from_elsewhere_or_with_another_value_counts_for_nothing() {
         assert_eq!(deliver_click(&office.url, &payload, office.built.now()).await, 200);
     }
     // An approval that is none, and the right one on another message: the person is told.
-    let forged = click(&card, OWNER, "approval.yes", |payload| payload["actions"][0]["value"] = json!("approval_0000"));
-    let elsewhere = click(&card, OWNER, "approval.yes", |payload| payload["container"]["message_ts"] = json!("1.000001"));
+    let forged = click(&card, OWNER, "approval.yes", |payload| {
+        payload["actions"][0]["value"] = json!("approval_0000")
+    });
+    let elsewhere =
+        click(&card, OWNER, "approval.yes", |payload| payload["container"]["message_ts"] = json!("1.000001"));
     for payload in [forged, elsewhere] {
         assert_eq!(deliver_click(&office.url, &payload, office.built.now()).await, 200);
     }
     let events = office.until("two are told", |events| sent(events, "slack.whisper") == 2).await;
-    assert_eq!((count(&events, "approval.given"), count(&events, "approval.denied"), runs(&events)), (0, 0, 0));
+    assert_eq!(
+        (count(&events, "approval.given"), count(&events, "approval.denied"), runs(&events)),
+        (0, 0, 0)
+    );
     let told: Vec<String> =
         kit.slack.whispers().iter().map(|told| told["text"].as_str().unwrap().to_owned()).collect();
     assert!(told[0].contains("no such approval") && told[1].contains("not the card"), "{told:?}");
@@ -278,8 +297,13 @@ async fn a_click_and_an_answer_from_before_a_restart_are_acted_on_once_after_it(
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let keys = app::wire::signing_keys(&rest.config).unwrap();
-    let front =
-        front::Front { record: rest.record.clone(), host: PrincipalId::host(), keys, clock: rest.clock.clone(), journal: None };
+    let front = front::Front {
+        record: rest.record.clone(),
+        host: PrincipalId::host(),
+        keys,
+        clock: rest.clock.clone(),
+        journal: None,
+    };
     let listening = tokio::spawn(front::listen(listener, front::router(front), std::future::pending()));
     let payload = click(&card, OWNER, "approval.yes", |_| {});
     assert_eq!(deliver_click(&url, &payload, rest.now()).await, 200);
@@ -366,8 +390,9 @@ async fn killed_while_slack_takes_the_card_it_is_not_posted_twice_and_can_still_
     let config = kit.write();
     let host = Host::serve(&config).await;
     assert_eq!(deliver(&host.url, &asks(1)).await, 200);
-    let intended =
-        |events: &[Event]| events.iter().any(|e| matches!(&e.fact, Fact::EffectIntended(b) if b.tool == "slack.card"));
+    let intended = |events: &[Event]| {
+        events.iter().any(|e| matches!(&e.fact, Fact::EffectIntended(b) if b.tool == "slack.card"))
+    };
     until(kit.folder(), "the card is about to be posted", intended).await;
     // Slack takes it before it answers, and the answer finds nobody.
     while kit.slack.cards().is_empty() {
@@ -376,7 +401,10 @@ async fn killed_while_slack_takes_the_card_it_is_not_posted_twice_and_can_still_
     host.kill();
     kit.slack.set_mood(Mood::Good);
     let host = Host::serve(&config).await;
-    until(kit.folder(), "nobody knows whether it was posted", |events| count(events, "effect.left-unknown") == 1).await;
+    until(kit.folder(), "nobody knows whether it was posted", |events| {
+        count(events, "effect.left-unknown") == 1
+    })
+    .await;
     let card = kit.slack.cards().pop().unwrap();
     let payload = click(&card, OWNER, "approval.yes", |_| {});
     assert_eq!(deliver_click(&host.url, &payload, SystemClock.now()).await, 200);

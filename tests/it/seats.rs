@@ -295,6 +295,7 @@ async fn a_new_holder_keeps_the_queue_of_the_seat() {
     };
     let request = |n: u32| StreamName::new("request", RequestId::derived(&[&n.to_string()]));
     append(record, request(1), ask(1)).await;
+    done(&config, &["seat", "hold", "seat_legal", "person_counsel"]).await;
     // A turn of an earlier holder, who left in the middle of it.
     let turn = event::TurnId::derived(&["left"]);
     let opened = TurnOpened {
@@ -307,19 +308,21 @@ async fn a_new_holder_keeps_the_queue_of_the_seat() {
         steps_max: 10,
     };
     append(record, StreamName::new("turn", &turn), opened).await;
+    append(record, request(2), ask(2)).await;
     let shown = done(&config, &["seat", "show", "seat_legal"]).await;
-    for word in ["read licence 1", "licence-1: 1 since", "about half-done"] {
+    for word in ["read licence 1", "read licence 2", "licence-1: 1 since", "about half-done"] {
         assert!(shown.contains(word), "`{word}` is not in {shown}");
     }
-    done(&config, &["seat", "hold", "seat_legal", "person_counsel"]).await;
-    append(record, request(2), ask(2)).await;
+    // The office looks at everything that is open, and answers whom it can: this one comes after those above.
+    hello(&office, 1).await;
+    let events = office.until_turns_ended(1).await;
+    assert_eq!(turns_of(&events), [seat("legal"), seat("front-desk")]);
+    let stepped = |event: &&Event| event.stream == StreamName::new("turn", &turn);
+    assert_eq!(events.iter().filter(stepped).count(), 1, "nobody went on with what a person's seat has open");
     done(&config, &["seat", "hold", "seat_legal", "agent_counsel"]).await;
     append(record, request(3), ask(3)).await;
-    let events = office.until_turns_ended(4).await;
-    let held = at(&events, "seat.held", true);
-    let (before, after) = events.split_at(held);
-    assert_eq!(turns_of(before).len(), 1, "only what stood open before");
-    assert_eq!(count(before, "step.started"), 0, "and nobody went on with it");
+    let events = office.until_turns_ended(5).await;
+    let (_, after) = events.split_at(at(&events, "seat.held", true));
     assert_eq!(turns_of(after), [seat("legal"), seat("legal"), seat("legal")]);
     let shown = done(&config, &["seat", "show", "seat_legal"]).await;
     for n in 1..=3 {

@@ -55,7 +55,13 @@ pub struct Slack {
 impl Slack {
     /// Starts one.
     pub async fn serve() -> Self {
-        let inner = Arc::new(Mutex::new(Inner { posts: Vec::new(), updates: Vec::new(), whispers: Vec::new(), tokens: Vec::new(), mood: Mood::Good }));
+        let inner = Arc::new(Mutex::new(Inner {
+            posts: Vec::new(),
+            updates: Vec::new(),
+            whispers: Vec::new(),
+            tokens: Vec::new(),
+            mood: Mood::Good,
+        }));
         let router = Router::new()
             .route("/api/auth.test", any(auth_test))
             .route("/api/chat.postMessage", post(post_message))
@@ -122,7 +128,11 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     }
     if mood == Mood::Busy {
         let wait = [("retry-after", "1")];
-        return (StatusCode::TOO_MANY_REQUESTS, wait, axum::Json(json!({"ok": false, "error": "ratelimited"})))
+        return (
+            StatusCode::TOO_MANY_REQUESTS,
+            wait,
+            axum::Json(json!({"ok": false, "error": "ratelimited"})),
+        )
             .into_response();
     }
     let ts = {
@@ -195,7 +205,8 @@ pub fn click(card: &(String, Value), user: &str, action: &str, with: impl FnOnce
 /// `payload` as the form that Slack posts for a click.
 pub fn form(payload: &Value) -> String {
     let bytes = payload.to_string().into_bytes().into_iter();
-    let escaped = bytes.map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") });
+    let escaped = bytes
+        .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") });
     format!("payload={}", escaped.collect::<String>())
 }
 

@@ -4,6 +4,7 @@
 //! only what it measures.
 
 mod figures;
+mod gate;
 mod record;
 
 use clap::Subcommand;
@@ -20,6 +21,7 @@ pub struct Options {
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 enum Part {
+    Gate(gate::Options),
     Record(record::Options),
 }
 
@@ -29,6 +31,7 @@ enum Part {
 /// When the part does not build or its measurement fails; never because a target is not met.
 pub fn run(options: &Options) -> Result<(), Stop> {
     match &options.part {
+        Part::Gate(options) => gate::run(options),
         Part::Record(options) => record::run(options),
     }
 }

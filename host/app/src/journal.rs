@@ -136,3 +136,45 @@ pub async fn keep(
         tracing::warn!(behind, "the journal is behind the record; it goes on at the next start");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::restore;
+    use crate::Config;
+    use event::{Actor, EventId, Expected, Label, NodeStarted, PrincipalId, Proposed, StreamName};
+    use record::{Journal, Record, SystemClock};
+    use std::sync::Arc;
+
+    async fn append(record: &Record, name: &str) {
+        let actor = Actor { principal: PrincipalId::host(), seat: None };
+        let fact = NodeStarted { node: name.into(), version: "1".into() };
+        let id = EventId::derived(&[name]);
+        let event = Proposed { id, actor, cause: None, label: Label::host(), fact: fact.into() };
+        record.append(StreamName::new("node", name), Expected::Any, vec![event]).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_journal_becomes_the_record_that_is_configured_on_postgres_when_that_is_empty() {
+        let schema = tests_postgres::Schema::new().unwrap_or_else(|why| panic!("{why}"));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("url"), schema.url()).unwrap();
+        let path = folder.path().join("chancery.toml");
+        let text = "policies = \"p\"\nprices = \"p\"\n[office]\nname = \"T\"\nmodel = \"m\"\n\
+                    [record]\npostgres = { file = \"url\" }\n[purse]\nday = \"1.00\"\n";
+        std::fs::write(&path, text).unwrap();
+        let config = Config::read(&path, []).unwrap();
+
+        let (original, journal) =
+            (Record::open_memory(Arc::new(SystemClock)).await.unwrap(), folder.path().join("journal"));
+        append(&original, "one").await;
+        append(&original, "two").await;
+        Journal::open(&journal, &original).await.unwrap().catch_up(&original, |_| ()).await.unwrap();
+
+        restore(&config, &journal).await.unwrap();
+        let restored = config.record.open_read_only().await.unwrap();
+        assert_eq!(restored.head().await.unwrap(), original.head().await.unwrap());
+        restored.verify(None).await.unwrap();
+        let again = restore(&config, &journal).await.unwrap_err().to_string();
+        assert!(again.contains("holds 2 events already"), "{again}");
+    }
+}

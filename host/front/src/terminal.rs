@@ -189,7 +189,9 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
     /// Answers the newest call that waits here. The record says what came of it, as it does for everybody.
     async fn answer(&mut self, said: &str) -> Result<(), ChatError> {
         let (Some(answers), Some(asked)) = (&self.session.answers, self.watch.asked()) else {
-            self.screen.status("nothing waits for a yes here; `chancery approval list` shows what does").await?;
+            self.screen
+                .status("nothing waits for a yes here; `chancery approval list` shows what does")
+                .await?;
             return Ok(self.screen.prompt().await?);
         };
         let no = said.strip_prefix("/deny").map(|reason| reason.trim().to_owned());

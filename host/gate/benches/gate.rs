@@ -199,6 +199,7 @@ fn whole(count: usize) -> impl FnMut() {
                 prices: None,
                 refusals: &[],
                 approval: None,
+                ahead: None,
                 said_no: None,
                 budgets: &[],
                 headroom: 3,

@@ -88,6 +88,9 @@ impl Beginning {
         let hold = self.hold(rows, now)?;
         if let Some(held) = &hold {
             facts.push(self.story.hold_taken(held));
+            // Nothing happens between the two, so nothing may come between them: a try that is taken for dead while it
+            // is about to leave would otherwise leave without a hold.
+            facts.push(self.story.hold_started(&held.hold));
         }
         if let Some(effect) = &self.effect {
             facts.push(self.story.effect_intended(effect, &self.call));

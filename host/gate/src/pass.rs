@@ -237,9 +237,6 @@ impl Gate {
             Err(NotBegun::OutcomeUnknown(reason)) => return Ok(Passed::Unknown { reason }),
             Err(NotBegun::MovedOn(_)) => return Err(GateError::MovedOn),
         };
-        if let Some(held) = &begun.hold {
-            self.tell(&call, story.hold_started(&held.hold)).await?;
-        }
         let permit = Permit {
             call: call.clone(),
             admission: admission.clone(),

@@ -12,6 +12,7 @@
 //!
 //! Deliberately absent: I/O, time and approvals. Which set is in force is [`crate::in_force`]'s to know.
 
+mod bounds;
 mod case;
 mod change;
 mod context;

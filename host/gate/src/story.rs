@@ -123,8 +123,8 @@ impl Story {
         self.say("hold.taken", Label::host(), fact)
     }
 
-    pub(crate) fn hold_started(&self, hold: &HoldId) -> [Proposed; 1] {
-        [self.say("hold.started", Label::host(), HoldStarted { hold: hold.clone() })]
+    pub(crate) fn hold_started(&self, hold: &HoldId) -> Proposed {
+        self.say("hold.started", Label::host(), HoldStarted { hold: hold.clone() })
     }
 
     pub(crate) fn hold_ended(&self, end: HoldEnd) -> Proposed {

@@ -25,7 +25,7 @@ use ledger::Ledger;
 use office::{Office, Said};
 
 /// Runs without `SIMULATE_COUNT`: a few seconds.
-const COUNT: u64 = 40;
+const COUNT: u64 = 12;
 /// What happens in one run.
 const ACTIONS: u32 = 60;
 
@@ -56,7 +56,7 @@ fn outcome(chance: &mut Chance) -> Said {
     let used = |input, output| {
         said(Some(event::Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
     };
-    let reached = match chance.below(10) {
+    let reached = match chance.below(16) {
         0 => said(None),
         1 => broke(true),
         2 => broke(false),
@@ -70,7 +70,7 @@ fn outcome(chance: &mut Chance) -> Said {
 }
 
 async fn act(office: &mut Office, chance: &mut Chance) {
-    match chance.below(20) {
+    match chance.below(22) {
         0..=7 => {
             let calls = 1 + chance.below(4);
             office.start(chance, calls).await;
@@ -83,11 +83,11 @@ async fn act(office: &mut Office, chance: &mut Chance) {
         14 => office.crash(chance).await,
         15 => {
             let (minute, day) = (60_000, 86_400_000);
-            let ms = *chance.one(&[1_000, minute, 10 * minute, 16 * minute, day, -minute, -day]);
+            let ms = *chance.one(&[1_000, minute, 10 * minute, 16 * minute, day, 31 * day, -minute, -day]);
             office.clock.forward(ms);
         }
         16 => {
-            let list = match chance.below(4) {
+            let list = match chance.below(8) {
                 0 => event::PricesListed { prices: Default::default(), ..prices(price()) },
                 1 => prices(Price { input_per_mtok: Some(usd("4")), ..price() }),
                 2 => prices(Price { per_second: Some(usd("0.000001")), ..price() }),
@@ -97,10 +97,10 @@ async fn act(office: &mut Office, chance: &mut Chance) {
         }
         17 => {
             let (applies_to, period) = chance.one(&budgets()).clone();
-            let limit = *chance.one(&["0", "0.002", "0.005", "0.02", "1"]);
+            let limit = *chance.one(&["0", "0.005", "0.02", "0.1", "0.1", "0.1"]);
             office.state(kit::budget(applies_to, period, usd(limit)).into()).await;
         }
-        18 => office.review().await,
+        18..=20 => office.review().await,
         _ => office.clear(chance).await,
     }
 }
@@ -119,9 +119,9 @@ async fn run(seed: u64) -> (String, [usize; 3]) {
     let mut chance = Chance(seed);
     let mut office = Office::open().await;
     for (applies_to, period) in budgets() {
-        office.state(kit::budget(applies_to, period, usd("0.02")).into()).await;
+        office.state(kit::budget(applies_to, period, usd("0.05")).into()).await;
     }
-    office.state(kit::assistant("desk", &[MODEL, "slack.post"]).into()).await;
+    office.state(kit::created("desk", "assistant", &[MODEL, "slack.post"]).into()).await;
     let mut ledger = Ledger::default();
     for _ in 0..ACTIONS {
         act(&mut office, &mut chance).await;

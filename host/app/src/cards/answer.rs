@@ -13,6 +13,7 @@ use event::{ApprovalId, ConnectionIdentified, DeliveryClassified, Event, Fact, P
 use fold::approval::{ApprovalState, CannotApprove};
 use fold::setting;
 use gate::{Answer, AnswerError};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -55,9 +56,10 @@ async fn taken(desk: &Desk<'_>, click: &Click) -> Result<Option<String>> {
     };
     let told = told(desk, &row.asked_as, CARD).await?;
     // Before Slack's answer is on the record, or where it was lost, the card is known by its channel alone.
+    let is = |card: &Value, key: &str, text: &str| card.get(key).and_then(Value::as_str) == Some(text);
     let is_at = match (&told.sent, &told.input) {
-        (Some(at), _) => at["channel"] == *click.channel && at["ts"] == *click.ts,
-        (None, Some(at)) => at["channel"] == *click.channel,
+        (Some(card), _) => is(card, "channel", &click.channel) && is(card, "ts", &click.ts),
+        (None, Some(card)) => is(card, "channel", &click.channel),
         (None, None) => false,
     };
     if !is_at {

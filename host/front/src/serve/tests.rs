@@ -92,7 +92,7 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.sqlite");
         let record = Record::open_sqlite(&path, Arc::new(SystemClock)).await.unwrap();
-    let record = record.with_keyring(vault::Keyring::in_memory(1));
+        let record = record.with_keyring(vault::Keyring::in_memory(1));
         let identified = Proposed {
             id: EventId::derived(&["own"]),
             actor: Actor { principal: host(), seat: None },

@@ -21,7 +21,14 @@ fn host() -> PrincipalId {
 
 fn session(name: &str) -> Session {
     let person = PrincipalId::parse("person_local.alice").unwrap();
-    Session { name: name.into(), person, run: "r1".into(), host: host(), silence_ms_max: 20_000, answers: None }
+    Session {
+        name: name.into(),
+        person,
+        run: "r1".into(),
+        host: host(),
+        silence_ms_max: 20_000,
+        answers: None,
+    }
 }
 
 async fn record() -> (tempfile::TempDir, Record) {

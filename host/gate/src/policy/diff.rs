@@ -54,9 +54,9 @@ impl PolicySet {
     /// What differs in the texts of this set and `new`, comments and layout aside.
     #[must_use]
     pub fn text_diff(&self, new: &Self) -> TextDiff {
-        let named = |set: &Self| -> BTreeMap<String, (Arc<Outline>, Option<serde_json::Value>)> {
+        let named = |set: &Self| -> BTreeMap<String, (Arc<Outline>, serde_json::Value)> {
             let each = set.read.iter();
-            each.map(|read| (read.outline.id.clone(), (read.outline.clone(), read.policy.to_json().ok())))
+            each.map(|read| (read.outline.id.clone(), (read.outline.clone(), read.written.clone())))
                 .collect()
         };
         let (before, after) = (named(self), named(new));

@@ -95,7 +95,7 @@ impl PolicySet {
             }
         };
         match matches(read.policy.clone()) {
-            Held::OtherConditions => match without_conditions(&read.policy).map(matches) {
+            Held::OtherConditions => match without_conditions(read).map(matches) {
                 Some(Held::Matched) => Held::OtherConditions,
                 _ => Held::OtherScope,
             },
@@ -105,10 +105,10 @@ impl PolicySet {
 }
 
 /// The policy with its scope alone.
-fn without_conditions(policy: &Policy) -> Option<Policy> {
-    let mut written = policy.to_json().ok()?;
+fn without_conditions(read: &Read) -> Option<Policy> {
+    let mut written = read.written.clone();
     written.as_object_mut()?.insert("conditions".to_owned(), json!([]));
-    Policy::from_json(Some(policy.id().clone()), written).ok()
+    Policy::from_json(Some(read.policy.id().clone()), written).ok()
 }
 
 fn shown(request: &Request, entities: &Entities) -> Shown {

@@ -87,10 +87,10 @@ fn question(
 fn differing<'a>(old: &'a PolicySet, new: &'a PolicySet) -> Vec<&'a Read> {
     let counts = |set: &'a PolicySet| {
         let all = set.read.iter().filter(|read| !set.revoked.contains(&read.outline.id));
-        all.map(|read| ((read.outline.id.as_str(), read.policy.to_json().ok()), read)).collect::<Vec<_>>()
+        all.map(|read| ((read.outline.id.as_str(), &read.written), read)).collect::<Vec<_>>()
     };
     let (before, after) = (counts(old), counts(new));
-    let lacks = |others: &[((&str, Option<Value>), &Read)], one: &(&str, Option<Value>)| {
+    let lacks = |others: &[((&str, &Value), &Read)], one: &(&str, &Value)| {
         others.iter().all(|(other, _)| other != one)
     };
     let gone = before.iter().filter(|(one, _)| lacks(&after, one));
@@ -180,8 +180,8 @@ impl Words {
         self.entities
             .extend(named.iter().map(|uid| (uid.type_name().to_string(), uid.id().unescaped().to_owned())));
         self.texts.push(read.policy.to_cedar().unwrap_or_default());
-        if let Ok(written) = read.policy.to_json() {
-            self.literals(&written["conditions"]);
+        if let Some(conditions) = read.written.get("conditions") {
+            self.literals(conditions);
         }
     }
 

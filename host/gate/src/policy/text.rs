@@ -4,6 +4,7 @@
 //! Cedar warns of a policy that can never apply, and a forbid that can never apply forbids nothing.
 //! Deliberately absent: templates. A policy says what it means where it stands.
 
+use super::bounds::{beyond, with_room};
 use super::files::{FileKind, ORGANISATION_PREFIX, file_kind, is_organisation};
 use cedar_policy::{
     ActionConstraint, Effect, EntityUid, ParseErrors, Policy, PolicyId, PolicySet, PrincipalConstraint,
@@ -11,6 +12,7 @@ use cedar_policy::{
 };
 use event::{Digest, PolicyText};
 use miette::Diagnostic;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -73,6 +75,8 @@ pub(super) struct Read {
     pub(super) policy: Policy,
     /// The one role whose seats its scope is about; nothing when it is about others, or written otherwise.
     pub(super) role: Option<String>,
+    /// The policy in Cedar's JSON: what is compared where two sets are.
+    pub(super) written: Value,
     place: Place,
 }
 
@@ -82,7 +86,9 @@ impl Read {
             PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => named_role(&uid),
             PrincipalConstraint::Any | PrincipalConstraint::Eq(_) | PrincipalConstraint::Is(_) => None,
         };
-        Self { outline: Arc::new(outline), policy, role, place }
+        // A policy that was read can be written; one that could not would be like no other.
+        let written = policy.to_json().unwrap_or(Value::Null);
+        Self { outline: Arc::new(outline), policy, role, written, place }
     }
 
     /// Whether its scope has the action of this name.
@@ -114,6 +120,15 @@ struct Place {
 /// # Errors
 /// Every fault found, in order of file and place. Faults of reading hide those of checking.
 pub(super) fn read(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, Vec<Problem>> {
+    with_room(|| read_and_check(texts, schema)).unwrap_or_else(no_room)
+}
+
+fn no_room<T>() -> Result<T, Vec<Problem>> {
+    let message = "the policies cannot be read: there is no memory for it, or reading them failed".to_owned();
+    Err(vec![Problem { file: String::new(), line: 1, column: 1, message }])
+}
+
+fn read_and_check(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, Vec<Problem>> {
     let mut faults = Faults { texts, found: Vec::new() };
     let mut all: Vec<Read> = Vec::new();
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
@@ -151,6 +166,10 @@ pub(super) fn read(texts: &[PolicyText], schema: &Schema) -> Result<Vec<Read>, V
 /// # Errors
 /// Every fault of reading.
 pub fn outlines(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>> {
+    with_room(|| outlines_of(files)).unwrap_or_else(no_room)
+}
+
+fn outlines_of(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>> {
     let mut faults = Faults { texts: files, found: Vec::new() };
     let mut all = Vec::new();
     for (number, text) in files.iter().enumerate() {
@@ -162,6 +181,10 @@ pub fn outlines(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>>
 }
 
 fn read_file(file: usize, text: &PolicyText, faults: &mut Faults<'_>) -> Vec<Read> {
+    if let Some((offset, why)) = beyond(&text.text) {
+        faults.add(Place { file, offset }, why);
+        return Vec::new();
+    }
     let set: PolicySet = match text.text.parse() {
         Ok(set) => set,
         Err(errors) => {

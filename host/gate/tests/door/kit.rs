@@ -161,9 +161,9 @@ pub fn usd(dollars: &str) -> NanoUsd {
 }
 
 /// The tools: `slack.post` of an effect class, `slack.identity` and `terminal.say`.
-struct Shelf {
-    post: EffectClass,
-    component: Digest,
+pub struct Shelf {
+    pub post: EffectClass,
+    pub component: Digest,
 }
 
 impl Catalogue for Shelf {
@@ -256,7 +256,7 @@ fn policies() -> Vec<PolicyText> {
     names.iter().map(text).collect()
 }
 
-fn created(name: &str, role: &str, grants: &[&str]) -> SeatCreated {
+pub fn created(name: &str, role: &str, grants: &[&str]) -> SeatCreated {
     SeatCreated {
         seat: seat(name),
         role: role.to_owned(),
@@ -424,28 +424,7 @@ pub async fn append(record: &Record, name: &str, fact: Fact) {
     record.append_all(vec![Append::new(stream, Expected::Any, vec![proposed])]).await.unwrap();
 }
 
-/// A gate over `record` for a simulation: one policy that permits everything, and whatever stands behind the door.
-pub async fn gate_over(record: &Record, reach: Arc<dyn Reach>, clock: &Arc<Hands>) -> Gate {
-    let component = Digest::of(b"component");
-    let catalogue = Arc::new(Shelf { post: EffectClass::External, component });
-    let world = Arc::new(World::default());
-    Gate::new(GateParts { reach, ..parts(record, catalogue, &world, clock) }).await.unwrap()
-}
-
-/// The policy set of [`gate_over`].
-pub fn permit_all() -> PolicyApplied {
-    let text = "@id(\"all\") @reason(\"all\") permit (principal, action, resource);".to_owned();
-    let files = vec![PolicyText { name: "all.cedar".to_owned(), text }];
-    let digest = gate::policy::digest(&files);
-    PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false }
-}
-
-/// A seat of the role `assistant`.
-pub fn assistant(name: &str, grants: &[&str]) -> SeatCreated {
-    created(name, "assistant", grants)
-}
-
-fn parts(record: &Record, catalogue: Arc<Shelf>, world: &Arc<World>, clock: &Arc<Hands>) -> GateParts {
+pub fn parts(record: &Record, catalogue: Arc<Shelf>, world: &Arc<World>, clock: &Arc<Hands>) -> GateParts {
     GateParts {
         record: record.clone(),
         catalogue,

@@ -1,12 +1,12 @@
 //! Two hosts over one record in memory, and a world that answers when it is told to.
 
 use crate::Chance;
-use crate::kit::{Hands, MODEL, NOON, gate_over, permit_all, price, prices, usd};
-use event::{AppliesTo, EventId, Fact, Label, Origin, Period, RefusalLifted, Topic, TurnId};
+use crate::kit::{Hands, MODEL, NOON, Shelf, parts, price, prices, usd};
+use event::{AppliesTo, Digest, EventId, Fact, Label, Origin, Period, PolicyApplied, PolicyText, RefusalLifted, Topic, TurnId};
 use fold::Projection;
 use fold::refusal::{RefusalRow, Refusals};
 use gate::{
-    Call, Gate, InferRequest, Message, Output, Part, Payload, Permit, Reach, Reached, Role,
+    Call, EffectClass, Gate, GateParts, InferRequest, Message, Output, Part, Payload, Permit, Reach, Reached, Role,
 };
 use record::{Memory, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +49,9 @@ impl World {
 impl Reach for World {
     async fn reach(&self, permit: Permit) -> Reached {
         let origin = permit.origin().to_string();
-        if let Some(effect) = permit.effect_id() {
-            *self.sent.lock().unwrap().entry(effect.to_string()).or_default() += 1;
+        let effect = permit.effect_id().map(ToString::to_string);
+        if let Some(effect) = &effect {
+            *self.sent.lock().unwrap().entry(effect.clone()).or_default() += 1;
         }
         self.left.lock().unwrap().insert(origin.clone());
         let (answer, said) = oneshot::channel();
@@ -58,6 +59,8 @@ impl Reach for World {
         let said = said.await.unwrap();
         if !said.left {
             self.left.lock().unwrap().remove(&origin);
+            // It never left, so it may be tried again.
+            effect.and_then(|effect| self.sent.lock().unwrap().remove(&effect));
         }
         match permit.payload() {
             Payload::Infer(_) => said.reached,
@@ -201,11 +204,25 @@ impl Office {
     }
 }
 
+/// One policy that permits everything: what policies say is not what is tried here.
+fn permit_all() -> PolicyApplied {
+    let text = "@id(\"all\") @reason(\"all\") permit (principal, action, resource);".to_owned();
+    let files = vec![PolicyText { name: "all.cedar".to_owned(), text }];
+    let digest = gate::policy::digest(&files);
+    PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false }
+}
+
+async fn gate_over(record: &Record, world: &Arc<World>, clock: &Arc<Hands>) -> Gate {
+    let catalogue = Arc::new(Shelf { post: EffectClass::External, component: Digest::of(b"component") });
+    let idle = Arc::new(crate::kit::World::default());
+    Gate::new(GateParts { reach: world.clone(), ..parts(record, catalogue, &idle, clock) }).await.unwrap()
+}
+
 async fn hosts(memory: &Memory, world: &Arc<World>, clock: &Arc<Hands>) -> Vec<Arc<Gate>> {
     let mut gates = Vec::new();
     for _ in 0..2 {
         let record = Record::open_memory_in(memory, clock.clone()).await.unwrap();
-        gates.push(Arc::new(gate_over(&record, world.clone(), clock).await));
+        gates.push(Arc::new(gate_over(&record, world, clock).await));
     }
     gates
 }

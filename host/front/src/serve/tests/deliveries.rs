@@ -240,7 +240,10 @@ async fn a_delivery_is_kept_sealed_for_who_sent_it_and_an_echo_for_who_spoke_the
     let mut in_thread = own.clone();
     in_thread["thread_ts"] = json!("1.0");
     let mut in_direct = own.clone();
-    in_direct.as_object_mut().unwrap().extend(json!({"channel": "D1", "channel_type": "im"}).as_object().unwrap().clone());
+    in_direct
+        .as_object_mut()
+        .unwrap()
+        .extend(json!({"channel": "D1", "channel_type": "im"}).as_object().unwrap().clone());
     for payload in [
         said("1.0", json!({"user": "U1"})),
         said("1.1", json!({"user": "U2", "thread_ts": "1.0"})),

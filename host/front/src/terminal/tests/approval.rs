@@ -121,7 +121,8 @@ impl Answers for Owner {
             };
             as_owner(&record, fact).await;
             let (summary, sources) = (String::new().into(), Vec::new());
-            let ended = TurnEnded { turn: turn(), topic: topic(), ending: TurnEnding::Silent, summary, sources };
+            let ended =
+                TurnEnded { turn: turn(), topic: topic(), ending: TurnEnding::Silent, summary, sources };
             state(&record, "1", ended).await;
             Ok(())
         })
