@@ -44,6 +44,8 @@ enum Stage {
     Build,
     /// Runs every test of the workspace.
     Tests,
+    /// Proves what can be proved of the shipped policies; left out when cvc5 is not installed.
+    Proofs,
     /// `cargo clippy` with every warning an error.
     Clippy,
     /// `cargo deny`: licences, bans, advisories; left out when it is not installed.
@@ -107,6 +109,7 @@ impl Stage {
             Self::Guests => "guests",
             Self::Build => "build",
             Self::Tests => "tests",
+            Self::Proofs => "proofs",
             Self::Clippy => "clippy",
             Self::Deny => "deny",
             Self::Demo => "demo",
@@ -120,6 +123,7 @@ impl Stage {
             Self::Guests => prepare::guests().map(passed),
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Tests => runner::run(paths, args).map(Outcome::Tested),
+            Self::Proofs => proofs(paths),
             Self::Clippy => {
                 let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
                 pass(prepare::cargo(paths).args(lint)).map(passed)
@@ -128,6 +132,15 @@ impl Stage {
             Self::Demo => demo::run(&demo::Options::once()).map(passed),
         }
     }
+}
+
+fn proofs(paths: &Paths) -> Result<Outcome, Stop> {
+    let solver = std::env::var_os("CVC5").unwrap_or_else(|| "cvc5".into());
+    if !is_there(Command::new(solver).arg("--version")) {
+        return Ok(Outcome::Skipped("cvc5 is not installed (https://cvc5.github.io), and CVC5 names none"));
+    }
+    pass(prepare::cargo(paths).args(["test", "--package", "gate", "--lib", "--", "policy::proof"]))
+        .map(|()| Outcome::Passed)
 }
 
 fn deny(paths: &Paths) -> Result<Outcome, Stop> {

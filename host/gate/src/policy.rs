@@ -22,6 +22,8 @@ mod explain;
 mod fail_open;
 mod files;
 mod known;
+#[cfg(test)]
+mod proof;
 mod question;
 mod reason;
 mod space;

@@ -124,6 +124,9 @@ fn result(call: &ToolCall, step: Option<&StepEnded>) -> ToolResult {
 
 /// Why a call of `finish` did not end the turn.
 fn unfinished(round: &Round<'_>, call: &ToolCall) -> ToolResult {
+    if let Some(denied) = round.denied_send {
+        return ToolResult { id: call.id.clone(), output: denied.output.json().clone(), failed: true };
+    }
     let reason = match (round.ask(), round.finish()) {
         (Ask::Nothing, Some(Err(reason))) => reason,
         _ => "it came together with other calls: read their results, then call it alone".to_owned(),

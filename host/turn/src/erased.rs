@@ -30,7 +30,8 @@ pub(crate) async fn none_erased(
     id: &EventId,
     fact: &Fact,
 ) -> Result<(), Error> {
-    let subjects: BTreeSet<_> = fact.personal().iter().flat_map(|(_, field)| field.subjects()).cloned().collect();
+    let subjects: BTreeSet<_> =
+        fact.personal().iter().flat_map(|(_, field)| field.subjects()).cloned().collect();
     for subject in subjects {
         let row = record.row(Subjects.name(), subject.as_str()).await?;
         if decode::<SubjectRow>(row.as_ref()).is_some_and(|row| row.shredded_at >= began) {

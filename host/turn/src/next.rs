@@ -74,6 +74,8 @@ pub(crate) fn next(trail: &Trail<'_>) -> Next {
     }
     match trail.rounds.last() {
         None => infer(trail, 0),
+        Some(Round { denied_send: Some(denied), .. }) if trail.left() == 0 => not_sent(trail, denied),
+        Some(Round { denied_send: Some(_), .. }) => infer(trail, 0),
         Some(round) => match round.ask() {
             Ask::Finish(finish) => finished(trail, &finish),
             Ask::Tools(calls) => tool(trail, round, calls),

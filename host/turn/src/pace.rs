@@ -26,6 +26,9 @@ pub(crate) const EMPTY_TRIES_MAX: usize = 2;
 /// How often in a row a model may end without `finish`: it is told once, then only `finish` is on offer.
 pub(crate) const UNFINISHED_MAX: usize = 2;
 
+/// How often a model is told that its answer was denied and may word another: a third no is no mistake of wording.
+pub(crate) const SENDS_DENIED_MAX: usize = 2;
+
 /// How often a step may be begun without ever ending before the turn is given up: a call that takes the host
 /// down with it must not do so for ever.
 pub const ATTEMPTS_MAX: u32 = 10;

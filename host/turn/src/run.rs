@@ -106,9 +106,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
                     self.parts.pace.wait(wait_ms).await;
                     self.infer(stream, step, (offer, left), label).await?
                 }
-                Next::Tool { step, call, offered } => {
-                    self.tool(stream, step, call, offered, label).await?
-                }
+                Next::Tool { step, call, offered } => self.tool(stream, step, call, offered, label).await?,
                 Next::Send { step, tool, input, wait_ms } => {
                     self.parts.pace.wait(wait_ms).await;
                     let planned = Planned { step, kind: StepKind::Send, tool, input, call_id: None, label };

@@ -6,7 +6,9 @@
 use crate::erased::none_erased;
 use crate::error::Error;
 use crate::open::turn_stream;
-use event::{Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, Timestamp, TurnId};
+use event::{
+    Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, Timestamp, TurnId,
+};
 use fold::turn::TurnState;
 use record::{Append, Fence, Record};
 
@@ -75,13 +77,7 @@ impl TurnStream {
         parts.extend(name.iter().map(String::as_str));
         let id = EventId::derived(&parts);
         none_erased(&self.record, self.began, &id, &fact).await?;
-        let proposed = Proposed {
-            id,
-            actor: actor.clone(),
-            cause: Some(self.newest.clone()),
-            label,
-            fact,
-        };
+        let proposed = Proposed { id, actor: actor.clone(), cause: Some(self.newest.clone()), label, fact };
         let append = Append {
             stream: self.name.clone(),
             expected: Expected::At(self.position),

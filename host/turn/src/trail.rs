@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::finish::{FINISH, Finish, parse};
-use crate::pace::STEPS_MAX_CEILING;
+use crate::pace::{SENDS_DENIED_MAX, STEPS_MAX_CEILING};
 use event::canon::canonical_digest;
 use event::{Digest, Label, ReceiptId, StepEnded, StepKind, StepOutcome, StepStarted, TurnOpened};
 use fold::turn::TurnState;
@@ -19,6 +19,8 @@ pub(crate) struct Round<'a> {
     pub response: InferResponse,
     pub label: &'a Label,
     pub tools: Vec<&'a StepEnded>,
+    /// The send of its answer, when that was denied and the model is to be told.
+    pub denied_send: Option<&'a StepEnded>,
     offered: Vec<&'a str>,
 }
 
@@ -79,7 +81,7 @@ pub(crate) struct Trail<'a> {
     pub rounds: Vec<Round<'a>>,
     /// Calls of the model that gave none, since the last that did.
     pub failures: Vec<&'a StepEnded>,
-    /// Sends of the answer, oldest first.
+    /// Sends of the answer but for the denied ones that the model was told of, oldest first.
     pub sends: Vec<&'a StepEnded>,
     /// The step that met a standing no.
     pub refused: Option<&'a StepEnded>,
@@ -119,11 +121,25 @@ impl<'a> Trail<'a> {
     fn add(&mut self, started: &'a StepStarted, ended: &'a StepEnded) -> Result<(), Error> {
         self.last = ended.step;
         match started.kind {
-            StepKind::Send => self.sends.push(ended),
+            StepKind::Send => self.add_send(started, ended),
             StepKind::Infer => self.add_infer(started, ended)?,
             StepKind::Tool => self.add_tool(started, ended),
         }
         Ok(())
+    }
+
+    /// A denied answer goes back to the model, a few times and never twice for the same words; every other send ends
+    /// the turn or is tried again.
+    fn add_send(&mut self, started: &'a StepStarted, ended: &'a StepEnded) {
+        let told = self.rounds.iter().filter(|round| round.denied_send.is_some()).count();
+        let goes_back = ended.outcome == StepOutcome::Denied
+            && self.refused.is_none()
+            && told < SENDS_DENIED_MAX
+            && !self.denials.add(&started.tool, started.input.json());
+        match self.rounds.last_mut().filter(|_| goes_back) {
+            Some(round) => round.denied_send = Some(ended),
+            None => self.sends.push(ended),
+        }
     }
 
     fn add_infer(&mut self, started: &'a StepStarted, ended: &'a StepEnded) -> Result<(), Error> {
@@ -138,6 +154,7 @@ impl<'a> Trail<'a> {
                     response,
                     label,
                     tools: Vec::new(),
+                    denied_send: None,
                     offered: offered(started.input.json()),
                 });
                 self.failures.clear();

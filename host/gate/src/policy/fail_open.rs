@@ -142,3 +142,134 @@ fn whatever_errs_denies_even_where_validation_was_passed_by() {
         "what does not err is decided"
     );
 }
+
+#[test]
+fn a_day_that_overflows_and_a_store_without_its_entities_deny_though_strictly_valid() {
+    let late = "datetime(\"9999-12-31\").offset(duration(\"9223372036854775807ms\")) > datetime(\"2026-01-01\")";
+    let set = load(late).unwrap();
+    let decision = decide(&set, &json!({"host": "a"}));
+    assert_eq!((decision.allowed, decision.policies, decision.errors.len()), (false, vec!["guard".to_owned()], 1));
+    // The set is valid and the request is validated; only the store lacks what the forbid looks at.
+    let set = load("principal.role == \"lead\"").unwrap();
+    let action = &set.actions["pay.send"];
+    let asker = seat("lead");
+    let input = json!({"host": "a"});
+    let resource = Resource::Plugin("pay".into());
+    let asked = Asked {
+        seat: &asker,
+        line: &[],
+        tool: "pay.send",
+        resource: &resource,
+        plugin: "pay",
+        input: &input,
+        effect: EffectClass::External,
+        origin_kind: OriginKind::Step,
+        flow: Flow::Ok,
+        integrity: Integrity::Trusted,
+        approved: false,
+        granted_text: Vec::new(),
+    };
+    let (request, entities) = set.request(&asked, action).unwrap();
+    let with = judge(&set.authorizer, &request, &action.for_all, &entities);
+    let without = judge(&set.authorizer, &request, &action.for_all, &Entities::empty());
+    assert_eq!((with.allowed, with.errors.len()), (false, 0), "the forbid sees the role");
+    assert_eq!((without.allowed, without.errors.len()), (false, 1), "and errs where it cannot");
+}
+
+mod fuzz {
+    //! Whatever is malformed: nothing allows, nothing panics.
+
+    use super::super::tests::{ids, load_files, shipped_texts, text, tool, tools, wish};
+    use super::super::{Case, PolicySet, outlines};
+    use crate::catalogue::{EffectClass, Touches};
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// Bits of policies, in any order.
+    fn soup() -> impl Strategy<Value = String> {
+        let bit = proptest::sample::select(vec![
+            "permit", "forbid", "(", ")", "{", "}", "[", "]", ";", ",", "@id(\"a\")", "@id(\"b\")", "@id(\"\")",
+            "principal", "action", "resource", "context", "==", "in", "is", "has", "like", "&&", "||", "!", "if",
+            "then", "else", "when", "unless", "true", "false", "1", "-", "*", "9223372036854775807", "\"", "\"x\"",
+            "Role::\"a\"", "Action::\"web.fetch\"", ".", "?principal", "ip(\"x\")", "decimal(\"1.0\")", "//", "\n",
+            "\u{0}", "é", "\\", "context.input", ".url", "contains",
+        ]);
+        proptest::collection::vec(bit, 0..40).prop_map(|bits| bits.join(" "))
+    }
+
+    fn json_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "[a-z_]{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let key = proptest::sample::select(vec![
+                "type", "properties", "required", "items", "additionalProperties", "enum", "url", "$ref", "anyOf",
+                "__entity", "__extn", "id", "fn", "arg",
+            ]);
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map(key, inner, 0..4).prop_map(|members| {
+                    Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn bits_of_policies_do_not_panic_and_do_not_undo_a_no(bits in soup()) {
+            let forbid = "@id(\"no\") forbid (principal, action, resource);";
+            let files = [text("a.cedar", &bits), text("b.cedar", forbid)];
+            if let Ok(set) = load_files(&files) {
+                prop_assert!(!wish("https://a.example", true).put(&set).allowed);
+            }
+            let _ = outlines(&files);
+        }
+
+        #[test]
+        fn a_policy_cut_anywhere_allows_no_more_than_the_whole(cut in any::<proptest::sample::Index>()) {
+            let whole = shipped_texts();
+            let seat = whole.iter().find(|file| file.name == "seat.cedar").unwrap();
+            let at = (0..=cut.index(seat.text.len())).rev().find(|at| seat.text.is_char_boundary(*at)).unwrap();
+            let files: Vec<_> = whole.iter().map(|file| {
+                if file.name == "seat.cedar" { text("seat.cedar", &seat.text[..at]) } else { file.clone() }
+            }).collect();
+            if let Ok(set) = load_files(&files) {
+                prop_assert!(!wish("https://a.example", false).put(&set).allowed);
+                prop_assert!(set.outlines().all(|one| whole.iter().any(|file| file.text.contains(&one.id))));
+            }
+        }
+
+        #[test]
+        fn whatever_a_tool_calls_its_schema_its_arguments_are_asked_or_denied(
+            schema in json_value(), input in json_value(), name in "\\PC{0,12}",
+        ) {
+            let mut all = tools();
+            let odd = format!("odd.{name}");
+            all.push(tool(&odd, EffectClass::Write, Touches::Plugin, schema));
+            let Ok(set) = PolicySet::load(&shipped_texts(), &all, &[], &ids(&[])) else { return Ok(()) };
+            let mut question = wish("", true).question();
+            question.tool = odd;
+            question.plugin = "odd".to_owned();
+            question.resource = crate::catalogue::Resource::Plugin("odd".to_owned());
+            question.input = input;
+            prop_assert!(!question.decided_by(&set).allowed, "no policy speaks of it");
+            let _ = question.explained_by(&set);
+        }
+
+        #[test]
+        fn whatever_stands_in_a_case_it_is_read_or_named(body in json_value(), folder in "(cases/)?(ALLOW|DENY|x)/a.json") {
+            if let Err(error) = Case::parse(&folder, &body.to_string()) {
+                prop_assert!(error.to_string().contains(&folder));
+            }
+            let files = [text("a.cedar", ""), text(&folder, &body.to_string())];
+            prop_assert!(load_files(&files).is_err(), "no such case can hold");
+        }
+    }
+}

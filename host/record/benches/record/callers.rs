@@ -45,7 +45,7 @@ async fn round(record: &Record, n: u32, callers: u32) -> Result<Duration> {
     for caller in 0..callers {
         let record = record.clone();
         tasks.spawn(async move {
-            let stream = StreamName::new("bench", &caller.to_string());
+            let stream = StreamName::new("bench", caller.to_string());
             for event in 0..EVENTS_EACH {
                 let event = delivery(&format!("round {n} {caller} {event}"))?;
                 record.append(stream.clone(), Expected::Any, vec![event]).await?;

@@ -51,7 +51,7 @@ async fn grow(record: &Record, length: u64, wanted: u64) -> Result<()> {
     while number * STORY_EVENTS < wanted {
         let mut appends = Vec::new();
         for _ in 0..CALL_STORIES {
-            let stream = StreamName::new("bench", &format!("story {}", number % STREAMS));
+            let stream = StreamName::new("bench", format!("story {}", number % STREAMS));
             appends.push(Append::new(stream, Expected::Any, story(number)?));
             number += 1;
         }

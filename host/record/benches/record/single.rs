@@ -48,7 +48,7 @@ pub async fn measure(desk: &Desk) -> Result<Single> {
 
 /// One event, alone, on one of a few streams.
 pub async fn append(record: &Record, n: u64, event: Proposed) -> Result<()> {
-    record.append(StreamName::new("bench", &(n % 10).to_string()), Expected::Any, vec![event]).await?;
+    record.append(StreamName::new("bench", (n % 10).to_string()), Expected::Any, vec![event]).await?;
     Ok(())
 }
 

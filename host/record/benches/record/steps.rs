@@ -80,7 +80,6 @@ impl Step {
         };
         let took = begun.elapsed().as_secs_f64();
         ensure!(events > 0, "there was nothing to do");
-        #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let per_s = events as f64 / took;
         Ok(Taken { step: self.name().to_owned(), events, per_s, peak_mib: peak_mib()? })
     }

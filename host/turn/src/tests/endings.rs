@@ -91,13 +91,14 @@ async fn the_reply_tool_is_not_on_offer_and_calling_it_does_not_reach_the_gate()
 #[tokio::test]
 async fn an_answer_that_did_not_get_out_ends_the_turn_as_failed_and_says_why() {
     type Outcome = fn() -> Passed;
-    let outcomes: [(&str, Outcome); 4] = [
-        ("no policy permits it", || denied("no policy permits it")),
-        ("the day's budget is spent", refused),
-        ("not now", || failed(FailureKind::NotAllowed, None)),
-        ("the request left", || Passed::Unknown { reason: "the request left".into() }),
+    let outcomes: [(&str, usize, Outcome); 4] = [
+        // Said once more in the same words, and denied once more.
+        ("no policy permits it", 2, || denied("no policy permits it")),
+        ("the day's budget is spent", 1, refused),
+        ("not now", 1, || failed(FailureKind::NotAllowed, None)),
+        ("the request left", 1, || Passed::Unknown { reason: "the request left".into() }),
     ];
-    for (why, outcome) in outcomes {
+    for (why, sends, outcome) in outcomes {
         let office = Office::empty(move |asked| {
             Ok(if asked.tool == "slack.post" { outcome() } else { model(vec![finish("Words.")]) })
         })
@@ -105,7 +106,47 @@ async fn an_answer_that_did_not_get_out_ends_the_turn_as_failed_and_says_why() {
         let base = Office::asked(chatty).await;
         office.copy(&base.events().await).await;
         let (turn, ending) = office.run(60).await;
-        assert_eq!((ending, office.sent().len()), (TurnEnding::Failed, 1), "{why}");
+        assert_eq!((ending, office.sent().len()), (TurnEnding::Failed, sends), "{why}");
         assert!(office.ended(&turn).await.summary.text().contains(why), "{why}");
     }
+}
+
+#[tokio::test]
+async fn a_denied_answer_goes_back_to_the_model_which_may_word_another() {
+    let office = Office::asked(|asked| match asked.tool.as_str() {
+        "slack.post" if asked.input()["text"] == "The key is AKIA." => denied("a guard saw a credential"),
+        "slack.post" => posted(),
+        _ if answers(asked) == 0 => model(vec![finish("The key is AKIA.")]),
+        _ => model(vec![finish("I may not say the key here.")]),
+    })
+    .await;
+    let (turn, ending) = office.run(60).await;
+    assert_eq!(ending, TurnEnding::Answered);
+    assert_eq!(office.ended(&turn).await.summary.text(), "I may not say the key here.");
+    let told = match office.requests()[1].messages.last().unwrap().parts.first() {
+        Some(Part::ToolResult(result)) => result.output.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((&told["no"], &told["reason"]), (&json!("denied"), &json!("a guard saw a credential")));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_denied_however_it_is_worded_ends_the_turn() {
+    let office = Office::asked(|asked| match asked.tool.as_str() {
+        "slack.post" => denied("not here"),
+        _ => model(vec![finish(&format!("Wording {}.", answers(asked)))]),
+    })
+    .await;
+    let (turn, ending) = office.run(60).await;
+    assert_eq!((ending, office.sent().len()), (TurnEnding::Failed, 3));
+    assert!(office.ended(&turn).await.summary.text().contains("not here"));
+    // With no step left there is nobody to tell.
+    let short = Office::asked(|asked| match asked.tool.as_str() {
+        "slack.post" => denied("not here"),
+        _ => model(vec![finish("Words.")]),
+    })
+    .await;
+    let (turn, ending) = short.run(1).await;
+    assert_eq!((ending, short.sent().len()), (TurnEnding::Failed, 1));
+    assert!(short.ended(&turn).await.summary.text().contains("not here"));
 }
