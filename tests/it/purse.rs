@@ -32,9 +32,9 @@ async fn the_purse_of_a_seat_a_channel_and_a_person_pays_for_what_they_asked() {
     let mut kit = Kit::new().await;
     for (whose, period) in [
         ("seat:seat_front-desk", "day"),
-        ("channel:slack:T01TEAM:C01GEN", "month"),
-        ("person:person_slack.T01TEAM.U01ALICE", "day"),
-        ("person:person_slack.T01TEAM.U02BOB", "day"),
+        ("channel:slack:T01TEST:C01GEN", "month"),
+        ("person:person_slack.T01TEST.U01ALICE", "day"),
+        ("person:person_slack.T01TEST.U02BOB", "day"),
     ] {
         kit.more.push_str(&format!("[[budget]]\nfor = \"{whose}\"\nperiod = \"{period}\"\nlimit = \"1.00\"\n"));
     }
@@ -45,12 +45,12 @@ async fn the_purse_of_a_seat_a_channel_and_a_person_pays_for_what_they_asked() {
     for budget in [
         "organisation-month",
         "seat:seat_front-desk-day",
-        "channel:slack:T01TEAM:C01GEN-month",
-        "person:person_slack.T01TEAM.U01ALICE-day",
+        "channel:slack:T01TEST:C01GEN-month",
+        "person:person_slack.T01TEST.U01ALICE-day",
     ] {
         assert_eq!(line(&said, budget)[3], settled, "{budget}");
     }
-    assert_eq!(line(&said, "person:person_slack.T01TEAM.U02BOB-day")[3], "$0.00");
+    assert_eq!(line(&said, "person:person_slack.T01TEST.U02BOB-day")[3], "$0.00");
     assert!(said.contains("no hold is open"), "{said}");
     office.stop().await;
 }

@@ -5,6 +5,7 @@
 
 mod figures;
 mod gate;
+mod purse;
 mod record;
 
 use clap::Subcommand;
@@ -22,6 +23,7 @@ pub struct Options {
 #[derive(Debug, Subcommand)]
 enum Part {
     Gate(gate::Options),
+    Purse(purse::Options),
     Record(record::Options),
 }
 
@@ -32,6 +34,7 @@ enum Part {
 pub fn run(options: &Options) -> Result<(), Stop> {
     match &options.part {
         Part::Gate(options) => gate::run(options),
+        Part::Purse(options) => purse::run(options),
         Part::Record(options) => record::run(options),
     }
 }

@@ -123,6 +123,7 @@ fn call() -> Call {
         of: BTreeSet::new(),
         cause: EventId::derived(&["bench"]),
         fence: None,
+        within: Vec::new(),
     }
 }
 

@@ -89,6 +89,16 @@ impl Weighed {
     }
 }
 
+/// Whether `call` may be made, as far as that is pure: all of the order but the guards, who are asked in between by
+/// [`crate::Gate::ask`].
+#[must_use]
+pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
+    match weigh(call, facts) {
+        Ok(weighed) => rest(call, facts, weighed, None),
+        Err(no) => no,
+    }
+}
+
 /// Shape, grant and policy.
 pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Verdict> {
     let input = call.input();
@@ -147,7 +157,8 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
         (Some(no), row) => {
             if let Some(reason) = row.and_then(|row| answered_no(row, facts.said_no)) {
                 let policies = no.policies.clone();
-                return denied(DeniedBy::Approval, target.resource.text(), facts, policies, reason);
+                let no = denied(DeniedBy::Approval, target.resource.text(), facts, policies, reason);
+                return quoting(no, row);
             }
             let approval = approval_id(&call.origin, &call.tool, &call.content(), &target.digest);
             return Verdict::Asks(Asking {
@@ -162,7 +173,8 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
         // Policy may have come to let it through meanwhile: a person's no to this very call still stands.
         (None, Some(row)) if matches!(row.state, ApprovalState::Denied { .. }) => {
             let reason = answered_no(row, facts.said_no).unwrap_or_default();
-            return denied(DeniedBy::Approval, target.resource.text(), facts, Vec::new(), reason);
+            let no = denied(DeniedBy::Approval, target.resource.text(), facts, Vec::new(), reason);
+            return quoting(no, Some(row));
         }
         (None, row) => row.filter(|row| given(row)).map(|row| row.approval.clone()),
     };
@@ -256,7 +268,17 @@ pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: &[InPlay]) -> V
 
 fn denied(by: DeniedBy, resource: &str, facts: &Facts<'_>, policies: Vec<String>, reason: String) -> Verdict {
     let policy_set = facts.policy.digest().clone();
-    Verdict::Denied(Denial { by, resource: resource.to_owned(), policies, policy_set, reason })
+    Verdict::Denied(Denial { by, resource: resource.to_owned(), policies, policy_set, reason, quotes: None })
+}
+
+/// The same, in words of the person who said no.
+fn quoting(verdict: Verdict, row: Option<&ApprovalRow>) -> Verdict {
+    match (verdict, row.map(|row| &row.state)) {
+        (Verdict::Denied(denial), Some(ApprovalState::Denied { by })) => {
+            Verdict::Denied(Denial { quotes: Some(by.clone()), ..denial })
+        }
+        (verdict, _) => verdict,
+    }
 }
 
 fn shape(call: &Call, input: &Value, catalogue: &dyn Catalogue) -> Result<Target, String> {

@@ -226,6 +226,7 @@ impl Gate {
                     policies: Vec::new(),
                     policy_set: admission.policy_set.clone(),
                     reason,
+                    quotes: None,
                 };
                 self.tell(&call, story.denied(&denial)).await?;
                 return Ok(Passed::Denied(denial));

@@ -90,7 +90,7 @@ impl Story {
             by: denial.by,
             policies: denial.policies.clone(),
             policy_set: denial.policy_set.clone(),
-            reason: self.personal(denial.reason.clone()),
+            reason: Personal::of(denial.reason.clone(), self.of.iter().chain(&denial.quotes).cloned()),
         };
         [self.say("denied", self.label.clone(), fact)]
     }

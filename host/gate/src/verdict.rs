@@ -3,7 +3,7 @@
 
 use crate::catalogue::{EffectClass, Resource};
 use crate::permit::Admission;
-use event::{ApprovalId, DeniedBy, Digest, Timestamp};
+use event::{ApprovalId, DeniedBy, Digest, PrincipalId, Timestamp};
 use serde_json::{Value, json};
 
 /// No to this call. It goes back to the model.
@@ -19,6 +19,8 @@ pub struct Denial {
     pub policy_set: Digest,
     /// What was missing and what would be allowed, for a model and a person.
     pub reason: String,
+    /// The person whose words the reason quotes, when it quotes any.
+    pub quotes: Option<PrincipalId>,
 }
 
 impl Denial {

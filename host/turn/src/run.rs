@@ -257,7 +257,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             step: planned.step,
             attempt,
             outcome: out.outcome,
-            output: Personal::of(out.output, self.of(stream)),
+            output: Personal::of(out.output, self.of(stream).into_iter().chain(out.quotes)),
             output_label: out.label,
             receipts: out.receipts,
         };

@@ -1,6 +1,6 @@
 //! How one step came out: what the gate gave back, as what the record keeps.
 
-use event::{ApprovalId, Label, ReceiptId, StepKind, StepOutcome};
+use event::{ApprovalId, Label, PrincipalId, ReceiptId, StepKind, StepOutcome};
 use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ pub(crate) struct CameOut {
     pub output: Value,
     pub label: Label,
     pub receipts: Vec<ReceiptId>,
+    /// A person whose words it quotes that the turn had not been shown before.
+    pub quotes: Option<PrincipalId>,
 }
 
 /// What `passed` means for a step of `kind`. `asked` is the label of the call.
@@ -29,7 +31,9 @@ pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> Result<
         Passed::Done { output, label, receipts } => done(kind, output, label, receipts, asked),
         Passed::Failed { failure, receipts } => failed(&failure, receipts, asked),
         // A no speaks of the call, so it is labelled like the call.
-        Passed::Denied(denial) => no(StepOutcome::Denied, denial.to_output(), asked),
+        Passed::Denied(denial) => {
+            CameOut { quotes: denial.quotes.clone(), ..no(StepOutcome::Denied, denial.to_output(), asked) }
+        }
         Passed::Refused(refusal) => no(StepOutcome::Refused, refusal.to_output(), asked),
         Passed::Unknown { reason } => failed(&other(UNKNOWN, reason), Vec::new(), asked),
     })
@@ -49,13 +53,13 @@ pub(crate) fn not_kept(why: &record::Error, asked: &Label) -> CameOut {
 }
 
 fn no(outcome: StepOutcome, output: Value, asked: &Label) -> CameOut {
-    CameOut { outcome, output, label: asked.clone(), receipts: Vec::new() }
+    CameOut { outcome, output, label: asked.clone(), receipts: Vec::new(), quotes: None }
 }
 
 /// The sentence of a failure may be the other side's own, so nobody vouches for it.
 fn failed(failure: &Failure, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
     let label = asked.join(&Label::public_untrusted());
-    CameOut { outcome: StepOutcome::Failed, output: failure.to_output(), label, receipts }
+    CameOut { outcome: StepOutcome::Failed, output: failure.to_output(), label, receipts, quotes: None }
 }
 
 fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
@@ -74,7 +78,7 @@ fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, 
 }
 
 fn succeeded(output: Value, label: Label, receipts: Vec<ReceiptId>) -> CameOut {
-    CameOut { outcome: StepOutcome::Succeeded, output, label, receipts }
+    CameOut { outcome: StepOutcome::Succeeded, output, label, receipts, quotes: None }
 }
 
 fn answer(response: &InferResponse) -> Result<Value, Failure> {

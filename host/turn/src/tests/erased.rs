@@ -1,7 +1,7 @@
 //! Whose words a turn writes down, and what is left of it when they are erased before, between or under its steps.
 
 use super::kit::*;
-use super::script::{answers, call, finish, is_infer, model, posted};
+use super::script::{answers, call, denied, finish, is_infer, model, posted};
 use crate::erased::WHY;
 use crate::{Ran, run};
 use attention::Wake;
@@ -31,12 +31,16 @@ async fn append(record: &Record, stream: &str, name: &str, fact: Fact) -> EventI
 }
 
 async fn says(record: &Record, who: &str, ts: &str) -> EventId {
+    says_in(record, who, ts, "1.0").await
+}
+
+async fn says_in(record: &Record, who: &str, ts: &str, thread: &str) -> EventId {
     let place = Place {
         kind: PlaceKind::Channel,
         team: "T1".into(),
         channel: "C1".into(),
         ts: ts.into(),
-        thread_ts: Some("1.0".into()),
+        thread_ts: Some(thread.into()),
     };
     let message = MessageReceived {
         place,
@@ -156,6 +160,27 @@ async fn a_turn_that_is_taken_up_after_an_erasure_ends_and_repeats_nothing() {
     assert_eq!(ran, Ran::Ended(TurnEnding::Failed));
     ended_erased(&office.turn_events(&turn).await);
     assert_eq!(office.calls().len(), calls);
+}
+
+#[tokio::test]
+async fn the_words_of_a_person_who_said_no_are_theirs_in_all_that_follows() {
+    let (office, woken_by) = talked(|call| match answers_or_none(call) {
+        None if call.tool == "web.fetch" => {
+            let Passed::Denied(no) = denied("person_c said no: not today") else { panic!("no denial") };
+            Ok(Passed::Denied(gate::Denial { quotes: Some(person("c")), ..no }))
+        }
+        _ => Ok(repeats(call)),
+    })
+    .await;
+    says_in(&office.record, "c", "9.0", "9.0").await;
+    let turn = opened(&office, woken_by).await;
+    run(&office.parts(), &turn, office.fence(&turn).await).await.unwrap();
+    let of: Vec<usize> = office.calls().iter().map(|call| call.of.len()).collect();
+    // The model, the call that is denied, the model that is told why, the answer.
+    assert_eq!(of, [2, 2, 3, 3]);
+    shred(&office.record, "c").await;
+    let Fact::TurnEnded(ended) = office.turn_events(&turn).await.pop().unwrap().fact else { panic!("no end") };
+    assert_eq!(ended.summary.value(), None);
 }
 
 /// Erases `a` while the first call is under way; with `anew`, `a` has spoken again before it comes back.

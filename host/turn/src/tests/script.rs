@@ -83,6 +83,7 @@ pub fn denied(reason: &str) -> Passed {
         policies: vec!["never-intranet".into()],
         policy_set: Digest::of(b"set"),
         reason: reason.to_owned(),
+        quotes: None,
     })
 }
 
