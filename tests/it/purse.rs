@@ -23,7 +23,8 @@ async fn greeted(kit: &Kit) -> Office {
 
 /// The cells of the line that starts with `first`.
 fn line<'a>(said: &'a str, first: &str) -> Vec<&'a str> {
-    let line = said.lines().find(|line| line.starts_with(first)).unwrap_or_else(|| panic!("no `{first}` in {said}"));
+    let line =
+        said.lines().find(|line| line.starts_with(first)).unwrap_or_else(|| panic!("no `{first}` in {said}"));
     line.split_whitespace().collect()
 }
 
@@ -36,7 +37,8 @@ async fn the_purse_of_a_seat_a_channel_and_a_person_pays_for_what_they_asked() {
         ("person:person_slack.T01TEST.U01ALICE", "day"),
         ("person:person_slack.T01TEST.U02BOB", "day"),
     ] {
-        kit.more.push_str(&format!("[[budget]]\nfor = \"{whose}\"\nperiod = \"{period}\"\nlimit = \"1.00\"\n"));
+        kit.more
+            .push_str(&format!("[[budget]]\nfor = \"{whose}\"\nperiod = \"{period}\"\nlimit = \"1.00\"\n"));
     }
     let office = greeted(&kit).await;
     let said = app::purse::show(&office.built.record, office.built.now()).await.unwrap();
@@ -97,15 +99,35 @@ async fn a_limit_that_a_person_raised_stands_until_the_file_says_another() {
     assert_eq!(limit(&kit).await, "$8.50");
     kit.day = "6.00".to_owned();
     assert_eq!(limit(&kit).await, "$6.00");
-    let goal = ["purse", "budget", "goal:launch", "--period", "lifetime", "--limit", "2", "--reason", "agreed"];
+    let goal =
+        ["purse", "budget", "goal:launch", "--period", "lifetime", "--limit", "2", "--reason", "agreed"];
     let (set, said) = chancery(&kit, &goal);
     assert!(set && said.contains("goal:launch is $2.00"), "{said}");
     for (wrong, told) in [
-        (vec!["purse", "budget", "nobody-day", "--limit", "1", "--reason", "x"], "`chancery purse show` lists them"),
-        (vec!["purse", "budget", "organisation-day", "--limit", "5 EUR", "--reason", "x"], "write US dollars"),
+        (
+            vec!["purse", "budget", "nobody-day", "--limit", "1", "--reason", "x"],
+            "`chancery purse show` lists them",
+        ),
+        (
+            vec!["purse", "budget", "organisation-day", "--limit", "5 EUR", "--reason", "x"],
+            "write US dollars",
+        ),
         (vec!["purse", "budget", "goal:x", "--period", "day", "--limit", "1", "--reason", "x"], "lifetime"),
         (vec!["purse", "budget", "organisation-day", "--limit", "1", "--reason", " "], "say why"),
-        (vec!["purse", "budget", "organisation-day", "--limit", "1", "--reason", "x", "--as", "seat_front-desk"], "does not hold"),
+        (
+            vec![
+                "purse",
+                "budget",
+                "organisation-day",
+                "--limit",
+                "1",
+                "--reason",
+                "x",
+                "--as",
+                "seat_front-desk",
+            ],
+            "does not hold",
+        ),
     ] {
         let (done, said) = chancery(&kit, &wrong);
         assert!(!done && said.contains(told), "{wrong:?}: {said}");
@@ -153,11 +175,9 @@ async fn an_overrun_refuses_its_budget_until_a_person_says_they_looked() {
     let hold = overrun(&office).await.to_string();
     office.deliver(&message("Ev2", "C01GEN", "U01ALICE", "1700000009.000100", "<@U0BOT> hello")).await;
     let events = office.until_turns_ended(2).await;
-    assert!(
-        events
-            .iter()
-            .any(|event| matches!(&event.fact, Fact::CallRefused(no) if no.subject == "budget:organisation-day"))
-    );
+    assert!(events.iter().any(
+        |event| matches!(&event.fact, Fact::CallRefused(no) if no.subject == "budget:organisation-day")
+    ));
     office.stop().await;
     let (_, said) = chancery(&kit, &["purse", "show"]);
     assert!(said.contains("budget:organisation-day is refused: it cost more than was held"), "{said}");
@@ -180,7 +200,10 @@ async fn an_overrun_refuses_its_budget_until_a_person_says_they_looked() {
 async fn a_budget_that_could_be_none_stops_the_start_and_says_which() {
     for (more, told) in [
         ("[[budget]]\nfor = \"everybody\"\nperiod = \"day\"\nlimit = \"1\"\n", "`everybody`"),
-        ("[[budget]]\nfor = \"seat:seat_a\"\nperiod = \"lifetime\"\nlimit = \"1\"\n", "only a goal has a lifetime"),
+        (
+            "[[budget]]\nfor = \"seat:seat_a\"\nperiod = \"lifetime\"\nlimit = \"1\"\n",
+            "only a goal has a lifetime",
+        ),
         ("[[budget]]\nfor = \"seat:seat_a\"\nperiod = \"day\"\nlimit = \"1 EUR\"\n", "write US dollars"),
         ("[[budget]]\nfor = \"organisation\"\nperiod = \"day\"\nlimit = \"1\"\n", "configured twice"),
     ] {

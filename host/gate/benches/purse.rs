@@ -5,13 +5,20 @@
 //! ratios mean something. The component behind the door answers at once. The figures go to standard output as one JSON
 //! object; the one argument is the folder whose disk is measured.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a measurement stops where it fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a measurement stops where it fails"
+)]
 
 #[path = "../tests/door/kit.rs"]
 #[allow(dead_code, reason = "the kit of the door has more than a measurement needs")]
 mod kit;
 
-use event::{Actor, AppliesTo, EventId, Expected, Fact, Label, NodeStarted, Period, PrincipalId, Proposed, StreamName};
+use event::{
+    Actor, AppliesTo, EventId, Expected, Fact, Label, NodeStarted, Period, PrincipalId, Proposed, StreamName,
+};
 use kit::{Hands, NOON, Office};
 use record::Record;
 use std::path::PathBuf;

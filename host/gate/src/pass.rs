@@ -19,9 +19,7 @@ use crate::purse::Moments;
 use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{
-    ApprovalId, DeniedBy, Label, PricesListed, ReceiptId, RefusalSubject, SeatCreated, Timestamp,
-};
+use event::{ApprovalId, DeniedBy, Label, PricesListed, ReceiptId, RefusalSubject, SeatCreated, Timestamp};
 use fold::effect::effect_id;
 use fold::refusal::RefusalRow;
 use fold::setting;

@@ -10,8 +10,8 @@ mod settle;
 use crate::call::Payload;
 use crate::permit::Price;
 use crate::verdict::Refusal;
-use event::{Account, NanoUsd, PricesListed, Usage, WorstCase};
 pub use clear::CLEARED_MAX;
+use event::{Account, NanoUsd, PricesListed, Usage, WorstCase};
 pub use fold::purse::InPlay;
 pub(crate) use in_play::{Moments, keys, spending, standing};
 

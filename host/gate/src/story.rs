@@ -10,8 +10,8 @@ use crate::verdict::{Denial, Refusal};
 use event::{
     Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
     EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
-    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId,
-    ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
+    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
+    RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;

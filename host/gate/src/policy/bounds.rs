@@ -124,6 +124,10 @@ mod tests {
         assert_eq!(beyond(&within), None);
         assert_eq!(beyond(&format!("ab{}", "(".repeat(40))).map(|(at, _)| at), Some(2 + BRACKETS_MAX));
         assert_eq!(beyond(&"permit (principal); ".repeat(10_000)), None, "each policy by itself");
-        assert_eq!(beyond(&format!("when {{ {} }}", "elif iffy _if ".repeat(20))), None, "no `if` among them");
+        assert_eq!(
+            beyond(&format!("when {{ {} }}", "elif iffy _if ".repeat(20))),
+            None,
+            "no `if` among them"
+        );
     }
 }

@@ -56,8 +56,7 @@ impl PolicySet {
     pub fn text_diff(&self, new: &Self) -> TextDiff {
         let named = |set: &Self| -> BTreeMap<String, (Arc<Outline>, serde_json::Value)> {
             let each = set.read.iter();
-            each.map(|read| (read.outline.id.clone(), (read.outline.clone(), read.written.clone())))
-                .collect()
+            each.map(|read| (read.outline.id.clone(), (read.outline.clone(), read.written.clone()))).collect()
         };
         let (before, after) = (named(self), named(new));
         let mut diff = TextDiff::default();

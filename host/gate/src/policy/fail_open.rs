@@ -145,10 +145,14 @@ fn whatever_errs_denies_even_where_validation_was_passed_by() {
 
 #[test]
 fn a_day_that_overflows_and_a_store_without_its_entities_deny_though_strictly_valid() {
-    let late = "datetime(\"9999-12-31\").offset(duration(\"9223372036854775807ms\")) > datetime(\"2026-01-01\")";
+    let late =
+        "datetime(\"9999-12-31\").offset(duration(\"9223372036854775807ms\")) > datetime(\"2026-01-01\")";
     let set = load(late).unwrap();
     let decision = decide(&set, &json!({"host": "a"}));
-    assert_eq!((decision.allowed, decision.policies, decision.errors.len()), (false, vec!["guard".to_owned()], 1));
+    assert_eq!(
+        (decision.allowed, decision.policies, decision.errors.len()),
+        (false, vec!["guard".to_owned()], 1)
+    );
     // The set is valid and the request is validated; only the store lacks what the forbid looks at.
     let set = load("principal.role == \"lead\"").unwrap();
     let action = &set.actions["pay.send"];
@@ -188,11 +192,58 @@ mod fuzz {
     /// Bits of policies, in any order.
     fn soup() -> impl Strategy<Value = String> {
         let bit = proptest::sample::select(vec![
-            "permit", "forbid", "(", ")", "{", "}", "[", "]", ";", ",", "@id(\"a\")", "@id(\"b\")", "@id(\"\")",
-            "principal", "action", "resource", "context", "==", "in", "is", "has", "like", "&&", "||", "!", "if",
-            "then", "else", "when", "unless", "true", "false", "1", "-", "*", "9223372036854775807", "\"", "\"x\"",
-            "Role::\"a\"", "Action::\"web.fetch\"", ".", "?principal", "ip(\"x\")", "decimal(\"1.0\")", "//", "\n",
-            "\u{0}", "é", "\\", "context.input", ".url", "contains",
+            "permit",
+            "forbid",
+            "(",
+            ")",
+            "{",
+            "}",
+            "[",
+            "]",
+            ";",
+            ",",
+            "@id(\"a\")",
+            "@id(\"b\")",
+            "@id(\"\")",
+            "principal",
+            "action",
+            "resource",
+            "context",
+            "==",
+            "in",
+            "is",
+            "has",
+            "like",
+            "&&",
+            "||",
+            "!",
+            "if",
+            "then",
+            "else",
+            "when",
+            "unless",
+            "true",
+            "false",
+            "1",
+            "-",
+            "*",
+            "9223372036854775807",
+            "\"",
+            "\"x\"",
+            "Role::\"a\"",
+            "Action::\"web.fetch\"",
+            ".",
+            "?principal",
+            "ip(\"x\")",
+            "decimal(\"1.0\")",
+            "//",
+            "\n",
+            "\u{0}",
+            "é",
+            "\\",
+            "context.input",
+            ".url",
+            "contains",
         ]);
         proptest::collection::vec(bit, 0..40).prop_map(|bits| bits.join(" "))
     }
@@ -207,8 +258,20 @@ mod fuzz {
         ];
         leaf.prop_recursive(4, 24, 4, |inner| {
             let key = proptest::sample::select(vec![
-                "type", "properties", "required", "items", "additionalProperties", "enum", "url", "$ref", "anyOf",
-                "__entity", "__extn", "id", "fn", "arg",
+                "type",
+                "properties",
+                "required",
+                "items",
+                "additionalProperties",
+                "enum",
+                "url",
+                "$ref",
+                "anyOf",
+                "__entity",
+                "__extn",
+                "id",
+                "fn",
+                "arg",
             ]);
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),

@@ -57,7 +57,8 @@ async fn no_shipped_policy_ever_errs() {
     let mut proved = 0;
     for environment in environments(&set) {
         for read in set.read.iter() {
-            let compiled = CompiledPolicy::compile(&read.policy, &environment, &set.generated.schema).unwrap();
+            let compiled =
+                CompiledPolicy::compile(&read.policy, &environment, &set.generated.schema).unwrap();
             assert!(prover.check_never_errors_opt(&compiled).await.unwrap(), "{}", read.outline.id);
             proved += 1;
         }
@@ -68,7 +69,8 @@ async fn no_shipped_policy_ever_errs() {
          when { context.input has max_bytes && context.input.max_bytes + 1 > 5 };",
     );
     let sum = errs.read.iter().find(|read| read.outline.id == "sum").unwrap();
-    let fetch = environments(&errs).into_iter().find(|one| one.action().id().unescaped() == "web.fetch").unwrap();
+    let fetch =
+        environments(&errs).into_iter().find(|one| one.action().id().unescaped() == "web.fetch").unwrap();
     let compiled = CompiledPolicy::compile(&sum.policy, &fetch, &errs.generated.schema).unwrap();
     assert!(!prover.check_never_errors_opt(&compiled).await.unwrap(), "one that can err is found");
 }
@@ -77,11 +79,15 @@ async fn no_shipped_policy_ever_errs() {
 async fn a_change_that_is_known_to_narrow_is_proved_to() {
     let Some(mut prover) = prover() else { return };
     let old = super::tests::shipped();
-    let new = more("@id(\"quiet\") forbid (principal, action == Action::\"slack.post\", resource) unless { context.approved };");
+    let new = more(
+        "@id(\"quiet\") forbid (principal, action == Action::\"slack.post\", resource) unless { context.approved };",
+    );
     assert_eq!(narrows(&old, &new), Ok(()));
     assert!(implies(&mut prover, &new, &old).await);
     assert!(!implies(&mut prover, &old, &new).await, "the other way it widens");
-    let wider = more("@id(\"guest\") permit (principal in Role::\"guest\", action == Action::\"slack.post\", resource);");
+    let wider = more(
+        "@id(\"guest\") permit (principal in Role::\"guest\", action == Action::\"slack.post\", resource);",
+    );
     assert!(narrows(&old, &wider).is_err());
     assert!(!implies(&mut prover, &wider, &old).await);
 }

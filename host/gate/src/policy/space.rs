@@ -32,7 +32,9 @@ pub fn questions(old: &PolicySet, new: &PolicySet, seats: &[SeatCreated], most: 
     let askers = askers(&words, seats);
     let facts = facts(&words);
     let mut shapes = Vec::new();
-    for (tool, action) in old.actions.iter().filter(|(tool, _)| differ.iter().any(|read| read.speaks_of(tool))) {
+    for (tool, action) in
+        old.actions.iter().filter(|(tool, _)| differ.iter().any(|read| read.speaks_of(tool)))
+    {
         let resources = resources(old, tool, action.touches, &words);
         let inputs = old.generated.inputs.get(tool).map(|shape| inputs(shape, &words)).unwrap_or_default();
         shapes.push((tool, resources, inputs));

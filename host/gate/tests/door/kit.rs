@@ -2,14 +2,14 @@
 //! and one destructive tool, a model with a price, and a purse.
 
 use event::{
-    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd, Origin, Period,
-    PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route, SeatCreated, SeatHeld, SeatId, StreamName,
-    Timestamp, Topic, TurnId, Usage,
+    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd,
+    Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route,
+    SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
 };
 use gate::{
-    ApprovalTimes, Call, Catalogue, EffectClass, Failure, FailureKind, Gate, GateError, GateParts, InferRequest,
-    InferResponse, Message, ModelSpec, Output, Part, Passed, Payload, Permit, Reach, Reached, Resource, Role,
-    StopReason, ToolSpec, Touches,
+    ApprovalTimes, Call, Catalogue, EffectClass, Failure, FailureKind, Gate, GateError, GateParts,
+    InferRequest, InferResponse, Message, ModelSpec, Output, Part, Passed, Payload, Permit, Reach, Reached,
+    Resource, Role, StopReason, ToolSpec, Touches,
 };
 use record::{Append, Clock, Record};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use crate::office::World;
 use event::{Account, Event, Fact, GlobalPosition, HoldId, NanoUsd, RefusalSubject};
-use fold::purse::{AccountRow, Holds};
 use fold::Projection;
+use fold::purse::{AccountRow, Holds};
 use record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,8 +159,7 @@ impl Ledger {
         }
         assert!(record.ranked(Holds.name(), i64::MIN, 10).await.unwrap().is_empty());
         for (key, sums) in &self.accounts {
-            let row: AccountRow =
-                fold::decode(record.row("account", key).await.unwrap().as_ref()).unwrap();
+            let row: AccountRow = fold::decode(record.row("account", key).await.unwrap().as_ref()).unwrap();
             let said = AccountRow {
                 settled: NanoUsd(sums.settled),
                 held: NanoUsd(sums.held),

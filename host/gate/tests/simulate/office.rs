@@ -2,11 +2,15 @@
 
 use crate::Chance;
 use crate::kit::{Hands, MODEL, NOON, Shelf, parts, price, prices, usd};
-use event::{AppliesTo, Digest, EventId, Fact, Label, Origin, Period, PolicyApplied, PolicyText, RefusalLifted, Topic, TurnId};
+use event::{
+    AppliesTo, Digest, EventId, Fact, Label, Origin, Period, PolicyApplied, PolicyText, RefusalLifted, Topic,
+    TurnId,
+};
 use fold::Projection;
 use fold::refusal::{RefusalRow, Refusals};
 use gate::{
-    Call, EffectClass, Gate, GateParts, InferRequest, Message, Output, Part, Payload, Permit, Reach, Reached, Role,
+    Call, EffectClass, Gate, GateParts, InferRequest, Message, Output, Part, Payload, Permit, Reach, Reached,
+    Role,
 };
 use record::{Memory, Record};
 use std::collections::{BTreeMap, BTreeSet};

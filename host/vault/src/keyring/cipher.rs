@@ -115,3 +115,36 @@ pub(super) fn open(
         .map_err(|_| KeyringError::Changed)?;
     Ok(Opened::Plain(Zeroizing::new(plain)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::{ID_BYTES, KEY_BYTES, Key};
+    use super::{About, KeyringError, Opened, open, seal};
+    use event::PrincipalId;
+    use zeroize::Zeroizing;
+
+    const HERE: About<'static> = About { stream: "a-1", event: "evt_1", kind: "turn.ended", field: "summary" };
+
+    fn key(byte: u8) -> Key {
+        Key::of(&Zeroizing::new([byte; ID_BYTES + KEY_BYTES]))
+    }
+
+    #[test]
+    fn whoever_lacks_one_of_the_keys_learns_nothing_with_the_others() {
+        let persons = ["person_a", "person_b", "person_c"].map(|name| PrincipalId::parse(name).unwrap());
+        let keys = [key(1), key(2), key(3)];
+        let with = |keys: &[Key; 3]| -> Result<Opened, KeyringError> {
+            let pairs: Vec<_> = persons.iter().zip(keys).collect();
+            let right: Vec<_> = persons.iter().zip([key(1), key(2), key(3)]).collect();
+            let right: Vec<_> = right.iter().map(|(person, key)| (*person, key)).collect();
+            open(&pairs, &HERE, &seal(&right, &HERE, b"hello")?)
+        };
+        assert!(matches!(with(&keys), Ok(Opened::Plain(_))));
+        for lacking in 0..3 {
+            let mut guessed = keys.clone();
+            // The id is known to everyone: it stands in the sealed value.
+            guessed[lacking] = Key { id: keys[lacking].id, bytes: key(9).bytes.clone() };
+            assert!(matches!(with(&guessed), Err(KeyringError::Changed)), "{lacking}");
+        }
+    }
+}
