@@ -23,8 +23,14 @@ use std::path::{Path, PathBuf};
 /// What environment variables that override the file start with.
 pub const ENV_PREFIX: &str = "CHANCERY_";
 /// Variables with that prefix that are not settings.
-const ENV_NOT_SETTINGS: &[&str] =
-    &["CHANCERY_CONFIG", "CHANCERY_GUESTS", "CHANCERY_LOG", "CHANCERY_TEST_POSTGRES", "CHANCERY_WASM_BY"];
+const ENV_NOT_SETTINGS: &[&str] = &[
+    "CHANCERY_BIN",
+    "CHANCERY_CONFIG",
+    "CHANCERY_GUESTS",
+    "CHANCERY_LOG",
+    "CHANCERY_TEST_POSTGRES",
+    "CHANCERY_WASM_BY",
+];
 
 /// The longest name of an office, in characters: it stands in every request to a model.
 const NAME_CHARS_MAX: usize = 100;

@@ -296,6 +296,11 @@ fn handed_on(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<Vec<String>, Un
             let had = before.map(|before| before.grants).unwrap_or_default();
             Ok(changed.now.grants.iter().filter(|grant| !had.contains(grant)).cloned().collect())
         }
+        // Who holds a seat has what it has: letting somebody hold it hands that on.
+        Fact::SeatHeld(held) => {
+            let seat: Option<SeatCreated> = row(look, setting::seat(&held.seat))?;
+            Ok(seat.map(|seat| seat.grants).unwrap_or_default())
+        }
         _ => Ok(Vec::new()),
     }
 }

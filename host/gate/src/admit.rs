@@ -204,12 +204,12 @@ fn ahead(call: &Call, facts: &Facts<'_>) -> Option<EventId> {
     row.covers(&call.content(), facts.at).then(|| row.given_as.clone())
 }
 
-fn price(call: &Call, facts: &Facts<'_>, target: &Target) -> Result<Option<Price>, Refusal> {
+fn price(call: &Call, facts: &Facts<'_>, target: &Target) -> Result<Option<Box<Price>>, Refusal> {
     let Some(key) = target.price_key.as_deref() else { return Ok(None) };
     let call_ms_max = facts.catalogue.call_ms_max(&call.tool);
     let price = worst_case(facts.prices, key, &call.payload, call_ms_max, facts.headroom)?;
     accounts(facts.budgets, price.amount)?;
-    Ok(Some(price))
+    Ok(Some(Box::new(price)))
 }
 
 /// The reason when a person said no, or nobody said yes in time.

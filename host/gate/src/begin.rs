@@ -27,7 +27,7 @@ pub(crate) struct Begun {
 
 pub(crate) struct HeldCall {
     pub(crate) hold: HoldId,
-    pub(crate) price: Price,
+    pub(crate) price: Box<Price>,
     pub(crate) accounts: Vec<event::Account>,
 }
 

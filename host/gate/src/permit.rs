@@ -15,7 +15,7 @@ pub struct Admission {
     pub(crate) resource: Resource,
     pub(crate) effect: EffectClass,
     pub(crate) routes: Vec<Route>,
-    pub(crate) hold: Option<Price>,
+    pub(crate) hold: Option<Box<Price>>,
     pub(crate) policy_set: Digest,
     pub(crate) policies: Vec<String>,
     /// The yes that is used up when the call begins.

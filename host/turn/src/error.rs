@@ -23,7 +23,7 @@ pub enum Error {
     #[error("there is no turn `{0}` in the record")]
     NoTurn(TurnId),
     /// The turn's seat does not exist or nobody holds it: a vacant seat takes no turns.
-    #[error("nobody holds the seat `{0}`: name its holder in the configuration and start again")]
+    #[error("nobody holds the seat `{0}`: let somebody hold it with `chancery seat hold`")]
     Vacant(SeatId),
     /// A step of the turn holds something this host cannot read.
     #[error("step {step} of turn `{turn}` does not hold what a model answered")]

@@ -76,6 +76,7 @@ impl TurnStream {
         let mut parts = vec![self.turn.as_str(), fact.kind()];
         parts.extend(name.iter().map(String::as_str));
         let id = EventId::derived(&parts);
+        none_erased(&self.record, self.began, &id, &fact).await?;
         let proposed = Proposed { id, actor: actor.clone(), cause: Some(self.newest.clone()), label, fact };
         let append = Append {
             stream: self.name.clone(),

@@ -81,5 +81,7 @@ async fn an_erasure_that_was_stated_is_done_once_and_a_newer_key_stays() {
     assert_eq!(keyring.key_id(&person("a")).unwrap(), None);
     says(&record, "3", &["a"]).await;
     assert_eq!(mend(&record).await.unwrap(), 0);
-    assert!(keyring.key_id(&person("a")).unwrap().is_some() && keyring.key_id(&person("b")).unwrap().is_some());
+    assert!(
+        keyring.key_id(&person("a")).unwrap().is_some() && keyring.key_id(&person("b")).unwrap().is_some()
+    );
 }

@@ -161,6 +161,12 @@ proptest! {
                     "{by} gave {about} `{deed}`: {fact:?}"
                 );
             }
+            for deed in DEEDS {
+                prop_assert!(
+                    !matches!(fact, Fact::SeatHeld(_)) || !may(has.as_ref(), deed) || may(giver.as_ref(), deed),
+                    "{by} let somebody hold {about}, which may `{deed}`"
+                );
+            }
             prop_assert!(has.is_none_or(|state| state.seat.accountabilities.len() <= ACCOUNTABILITIES_MAX));
             for start in (0..SEATS).map(seat) {
                 let mut at = above(&office, &start);

@@ -4,18 +4,17 @@ mod faults;
 mod many;
 
 use crate::kit::{
-    CALL_MS_MAX, Hands, MODEL, NOON, OUTPUT_TOKENS_MAX, Office, broke, person, price, prices, said, seat, usd,
+    CALL_MS_MAX, Hands, MODEL, NOON, OUTPUT_TOKENS_MAX, Office, person, price, prices, said, seat, usd,
 };
 use event::{
     Account, AppliesTo, Event, Fact, HoldTaken, LongContext, NanoUsd, Period, Price, PricesListed,
-    RefusalSubject, Usage,
+    RefusalSubject,
 };
-use fold::purse::{AccountRow, HOLD_OPEN_MS_MAX, HoldRow, HoldState};
+use fold::purse::{AccountRow, HoldRow};
 use fold::refusal::RefusalRow;
-use gate::purse::{BYTES_PER_TOKEN, CLEARED_MAX};
+use gate::purse::BYTES_PER_TOKEN;
 use gate::{EffectClass, GateError, Passed, Payload, Refusal};
 use record::Record;
-use std::sync::Arc;
 
 const DAY: &str = "organisation-day";
 const DAY_MS: i64 = 86_400_000;
@@ -311,4 +310,3 @@ async fn without_a_purse_of_the_organisation_there_is_no_gate() {
     let failed = Office::without_a_purse(record, clock).await;
     assert!(matches!(failed, Err(GateError::NoPurse)), "{:?}", failed.err());
 }
-

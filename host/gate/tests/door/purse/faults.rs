@@ -1,7 +1,7 @@
 //! No crash, retry, clock or provider loses a hold, charges twice or spends what is not there.
 
 use super::{DAY, DAY_MS, day, holds, is_done, office, refused, stands, stands_refused, taken};
-use crate::kit::{NOON, Office, broke, price, prices, said, seat, usd};
+use crate::kit::{Office, broke, price, prices, said, seat, usd};
 use event::{AppliesTo, Event, HoldTaken, NanoUsd, Period, Price, PricesListed, RefusalSubject, Usage};
 use fold::purse::{AccountRow, HOLD_OPEN_MS_MAX, HoldState};
 use gate::purse::CLEARED_MAX;
@@ -231,4 +231,3 @@ async fn a_clock_that_is_set_back_over_midnight_does_not_open_yesterdays_account
     assert_eq!(tomorrow.settled, NanoUsd(2 * (50 * 1_000 + 10 * 5_000)));
     drop(after);
 }
-
