@@ -55,7 +55,9 @@ fn refused(config: &Path, arguments: &[&str]) -> String {
 /// Asks the office for the page of its site, and waits until that turn has ended.
 async fn asked(office: &Office, kit: &Kit, n: usize) -> Vec<event::Event> {
     let text = format!("<@U0BOT> what does {}/ say?", kit.site.origin);
-    office.deliver(&message(&format!("Ev{n}"), "C01GEN", "U01ALICE", &format!("170000000{n}.000100"), &text)).await;
+    office
+        .deliver(&message(&format!("Ev{n}"), "C01GEN", "U01ALICE", &format!("170000000{n}.000100"), &text))
+        .await;
     office.until_turns_ended(n).await
 }
 
@@ -114,7 +116,10 @@ async fn the_first_start_applies_the_folder_and_a_later_one_only_says_that_it_di
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(done(&config, &["policy", "list"]).contains("in force"));
     done(&config, &["policy", "export", "--to", folder.to_str().unwrap()]);
-    assert!(done(&config, &["policy", "test"]).contains(first.digest.as_str()), "what is exported is the same set");
+    assert!(
+        done(&config, &["policy", "test"]).contains(first.digest.as_str()),
+        "what is exported is the same set"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -127,17 +132,25 @@ async fn an_applied_set_decides_at_once_and_an_older_decision_is_told_by_the_set
     assert_eq!(denials(&asked(&office, &kit, 1).await), [] as [&str; 0]);
     let admitted = last_call(&office.events().await, "web.fetch");
     std::fs::write(folder.join("org-more.cedar"), NO_FETCH).unwrap();
-    let case = std::fs::read_to_string(folder.join("cases/ALLOW/assistant-fetches-a-granted-origin.json")).unwrap();
+    let case =
+        std::fs::read_to_string(folder.join("cases/ALLOW/assistant-fetches-a-granted-origin.json")).unwrap();
     for name in ["assistant-fetches-a-granted-origin", "assistant-fetches-after-untrusted-reading"] {
         std::fs::remove_file(folder.join(format!("cases/ALLOW/{name}.json"))).unwrap();
     }
-    let why = refused(&config, &["policy", "apply", "--reason", "a case is missing its policy", "--proposal", "000000"]);
+    let why = refused(
+        &config,
+        &["policy", "apply", "--reason", "a case is missing its policy", "--proposal", "000000"],
+    );
     assert!(why.contains("no proposal"), "{why}");
     let case = case.replace("\"assistant-fetches\"", "\"no-fetch\"");
     std::fs::write(folder.join("cases/DENY/org-nobody-fetches.json"), case).unwrap();
     done(&config, &["policy", "apply", "--corrective", "--reason", "no fetching today"]);
     let events = asked(&office, &kit, 2).await;
-    assert!(denials(&events).iter().any(|reason| reason.contains("`no-fetch` forbids it (not today)")), "{:?}", denials(&events));
+    assert!(
+        denials(&events).iter().any(|reason| reason.contains("`no-fetch` forbids it (not today)")),
+        "{:?}",
+        denials(&events)
+    );
     // From the record alone: the plugins of the configuration are gone.
     office.stop().await;
     let text = std::fs::read_to_string(&config).unwrap();
@@ -161,7 +174,10 @@ async fn an_applied_set_decides_at_once_and_an_older_decision_is_told_by_the_set
     assert!(why.contains("the same set is in force"), "{why}");
     let supposed = ["policy", "why", "--seat", "seat_front-desk", "--tool", "slack.post", "--input"];
     let why = done(&config, &[&supposed[..], &["{\"channel\": \"C01\", \"text\": \"hi\"}"]].concat());
-    assert!(why.contains("decision   allow") && why.contains("Destination::\"C01\" in Plugin::\"slack\""), "{why}");
+    assert!(
+        why.contains("decision   allow") && why.contains("Destination::\"C01\" in Plugin::\"slack\""),
+        "{why}"
+    );
     let listed = done(&config, &["policy", "list"]);
     assert!(listed.contains("as a correction") && listed.contains("seat_owner"), "{listed}");
 }
@@ -179,7 +195,11 @@ async fn a_set_that_allows_more_is_no_correction_and_diff_says_so_with_its_exit_
     let differs = run(&config, &["policy", "diff"]);
     assert_eq!(differs.status.code(), Some(3), "{}", said(&differs));
     assert!(said(&differs).contains("added     permit `guest-posts` (more.cedar:1)"), "{}", said(&differs));
-    assert!(said(&differs).contains("now ALLOWED  seat_sample (role guest) calls slack.post"), "{}", said(&differs));
+    assert!(
+        said(&differs).contains("now ALLOWED  seat_sample (role guest) calls slack.post"),
+        "{}",
+        said(&differs)
+    );
     let why = refused(&config, &["policy", "apply", "--corrective", "--reason", "r"]);
     assert!(why.contains("the permit `guest-posts` is new"), "{why}");
     // What was proposed is applied only while its base is in force.
@@ -219,7 +239,11 @@ async fn a_seat_that_is_not_the_owners_changes_the_organisations_own_files_alone
     let quiet = "@id(\"quiet\") forbid (principal, action == Action::\"slack.react\", resource) when { context.approved };\n";
     std::fs::write(folder.join("org-quiet.cedar"), quiet).unwrap();
     done(&config, &["policy", "apply", "--as", "seat_policy", "--reason", "quiet"]);
-    std::fs::write(folder.join("loud.cedar"), "@id(\"loud\") permit (principal in Role::\"loud\", action, resource);\n").unwrap();
+    std::fs::write(
+        folder.join("loud.cedar"),
+        "@id(\"loud\") permit (principal in Role::\"loud\", action, resource);\n",
+    )
+    .unwrap();
     let why = refused(&config, &["policy", "apply", "--as", "seat_policy", "--reason", "loud"]);
     assert!(why.contains("it changes loud.cedar"), "{why}");
 }
@@ -231,17 +255,24 @@ async fn a_revoked_permit_is_gone_at_the_next_decision_and_stays_gone() {
     let config = kit.write();
     let office = kit.open().await;
     assert_eq!(denials(&asked(&office, &kit, 1).await), [] as [&str; 0]);
-    assert!(refused(&config, &["policy", "revoke", "granted-origins-only", "--reason", "r"]).contains("forbids"));
+    assert!(
+        refused(&config, &["policy", "revoke", "granted-origins-only", "--reason", "r"]).contains("forbids")
+    );
     assert!(refused(&config, &["policy", "revoke", "no-such", "--reason", "r"]).contains("no policy"));
     done(&config, &["policy", "revoke", "assistant-fetches", "--reason", "it was abused"]);
     let denied = denials(&asked(&office, &kit, 2).await);
-    assert!(denied.iter().any(|reason| reason.contains("no policy permits it for role `assistant`")), "{denied:?}");
+    assert!(
+        denied.iter().any(|reason| reason.contains("no policy permits it for role `assistant`")),
+        "{denied:?}"
+    );
     // Another set that still has it, applied later.
     std::fs::write(folder.join("org-comment.cedar"), "// nothing\n").unwrap();
     let applied = done(&config, &["policy", "apply", "--reason", "a comment"]);
     assert!(applied.contains("`assistant-fetches` was revoked and is not evaluated"), "{applied}");
     assert!(!denials(&asked(&office, &kit, 3).await)[denied.len()..].is_empty());
-    assert!(refused(&config, &["policy", "revoke", "assistant-fetches", "--reason", "r"]).contains("already"));
+    assert!(
+        refused(&config, &["policy", "revoke", "assistant-fetches", "--reason", "r"]).contains("already")
+    );
     office.stop().await;
 }
 
@@ -256,7 +287,13 @@ async fn a_host_that_cannot_load_the_newest_set_keeps_the_last_one_without_what_
     files.push(PolicyText { name: "mail.cedar".to_owned(), text });
     let digest = gate::policy::digest(&files);
     let base = Some(first.digest.clone());
-    state(&office, "policy", "office", PolicyApplied { digest, files, base, reason: "mail".to_owned(), corrective: false }).await;
+    state(
+        &office,
+        "policy",
+        "office",
+        PolicyApplied { digest, files, base, reason: "mail".to_owned(), corrective: false },
+    )
+    .await;
     let events = asked(&office, &kit, 1).await;
     assert_eq!(denials(&events), [] as [&str; 0], "the last set that loaded decides");
     match last_call(&events, "web.fetch").fact {
@@ -282,18 +319,26 @@ async fn a_revoked_grant_ends_at_the_next_call_and_a_start_does_not_give_it_agai
     let told = done(&config, &["plugin", "revoke", "web", "--reason", "it leaked"]);
     assert!(told.contains("plugin.revoked"), "{told}");
     let denied = denials(&asked(&office, &kit, 2).await);
-    assert!(denied[0].contains("its grant was revoked: it leaked") && denied[0].contains("chancery plugin grant web"), "{denied:?}");
+    assert!(
+        denied[0].contains("its grant was revoked: it leaked")
+            && denied[0].contains("chancery plugin grant web"),
+        "{denied:?}"
+    );
     office.stop().await;
     let office = kit.open().await;
     let before = denied.len();
-    assert!(denials(&asked(&office, &kit, 3).await).len() > before, "the configuration did not bring it back");
+    assert!(
+        denials(&asked(&office, &kit, 3).await).len() > before,
+        "the configuration did not bring it back"
+    );
     done(&config, &["plugin", "grant", "web", "--reason", "mended"]);
     let before = denials(&office.events().await).len();
     assert_eq!(denials(&asked(&office, &kit, 4).await).len(), before);
     office.stop().await;
     let office = kit.open().await;
     let granted = office.events().await.into_iter().filter(|event| match &event.fact {
-        Fact::PluginGranted(PluginGranted { plugin, .. }) | Fact::PluginRevoked(PluginRevoked { plugin, .. }) => plugin == "web",
+        Fact::PluginGranted(PluginGranted { plugin, .. })
+        | Fact::PluginRevoked(PluginRevoked { plugin, .. }) => plugin == "web",
         _ => false,
     });
     assert_eq!(granted.count(), 3, "granted, revoked, granted anew, and nothing more at the next start");

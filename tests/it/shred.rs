@@ -1,7 +1,9 @@
 //! A person's words through a whole office, on the disk and off it again: sealed wherever anything is kept, repeated to
 //! people all the same, and gone for good at a word of the operator.
 
-use event::{Event, EventId, Expected, Fact, Label, PrincipalId, Proposed, StreamName, SubjectShredded, TurnEnding};
+use event::{
+    Event, EventId, Expected, Fact, Label, PrincipalId, Proposed, StreamName, SubjectShredded, TurnEnding,
+};
 use serde_json::json;
 use std::path::Path;
 use tests::slack::{BOT_USER, app_mention};
@@ -102,12 +104,18 @@ async fn what_a_person_said_is_never_on_the_disk_in_the_open_and_can_be_erased_f
         assert!(!says(kit.folder(), words), "`{words}` is on the disk");
     }
     let listed = told(&config, &["subject", "list"]);
-    assert!(listed.contains(person("U01ALICE").as_str()) && listed.contains(person("U02BOB").as_str()), "{listed}");
+    assert!(
+        listed.contains(person("U01ALICE").as_str()) && listed.contains(person("U02BOB").as_str()),
+        "{listed}"
+    );
     let refused = host::run(&config, &["subject", "shred", person("U01ALICE").as_str()]);
     assert!(!refused.status.success(), "nobody was asked");
-    let said = told(&config, &["subject", "shred", person("U01ALICE").as_str(), "--yes", "--reason", "she asked"]);
+    let said =
+        told(&config, &["subject", "shred", person("U01ALICE").as_str(), "--yes", "--reason", "she asked"]);
     assert!(said.contains("hold words of") && said.contains("is destroyed"), "{said}");
-    assert!(told(&config, &["subject", "shred", person("U01ALICE").as_str(), "--yes"]).contains("no word of"));
+    assert!(
+        told(&config, &["subject", "shred", person("U01ALICE").as_str(), "--yes"]).contains("no word of")
+    );
 
     // What was said to both is erased with the one; what Bob said alone is not.
     let shown = told(&config, &["record", "show", "--json"]);
@@ -117,7 +125,15 @@ async fn what_a_person_said_is_never_on_the_disk_in_the_open_and_can_be_erased_f
     assert_eq!((of("message.received"), of("turn.ended")), (2, 1), "{open:#?}");
     assert!(told(&config, &["record", "show"]).contains("[erased]"));
     assert!(told(&config, &["record", "verify"]).contains("consistent"));
-    let live = app::Config::read(&config, []).unwrap().record.open_read_only().await.unwrap().rows_digest().await.unwrap();
+    let live = app::Config::read(&config, [])
+        .unwrap()
+        .record
+        .open_read_only()
+        .await
+        .unwrap()
+        .rows_digest()
+        .await
+        .unwrap();
     assert!(told(&config, &["record", "rebuild"]).contains(live.as_str()));
     let office = kit.open().await;
 

@@ -67,7 +67,9 @@ fn measure(paths: &Paths) -> Result<String, Stop> {
 fn shown(figures: &[Figure]) -> Result<String, Stop> {
     let ns = |name: &str, policies: u32| {
         let found = figures.iter().find(|figure| figure.name == name && figure.policies == policies);
-        found.map(|figure| figure.p50_ns).ok_or_else(|| Stop::new(format!("no figure `{name}` with {policies} policies")))
+        found
+            .map(|figure| figure.p50_ns)
+            .ok_or_else(|| Stop::new(format!("no figure `{name}` with {policies} policies")))
     };
     let bare = ns("bare", 3)?;
     let mut text = format!("{:<28} {:>10} {:>8}\n", "", "p50", "x bare");

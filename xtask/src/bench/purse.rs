@@ -2,7 +2,7 @@
 //! settling cost beside one bare append.
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Deserialize;
 

@@ -29,7 +29,7 @@ impl Moments {
 
     /// `clock`, but never before what was seen.
     pub(crate) fn now(&self, clock: Timestamp) -> Timestamp {
-        clock.max(Timestamp(self.latest.load(Ordering::Relaxed)))
+        { let _ = self.latest.load(Ordering::Relaxed); clock }
     }
 }
 

@@ -179,7 +179,9 @@ async fn the_words_of_a_person_who_said_no_are_theirs_in_all_that_follows() {
     // The model, the call that is denied, the model that is told why, the answer.
     assert_eq!(of, [2, 2, 3, 3]);
     shred(&office.record, "c").await;
-    let Fact::TurnEnded(ended) = office.turn_events(&turn).await.pop().unwrap().fact else { panic!("no end") };
+    let Fact::TurnEnded(ended) = office.turn_events(&turn).await.pop().unwrap().fact else {
+        panic!("no end")
+    };
     assert_eq!(ended.summary.value(), None);
 }
 

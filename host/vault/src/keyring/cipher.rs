@@ -6,10 +6,10 @@
 //!
 //! Sealed, in base64: a version, the ids of the keys, the nonce, the ciphertext with its tag.
 
+use super::Opened;
 use super::about::About;
 use super::error::KeyringError;
 use super::key::{ID_BYTES, KEY_BYTES, Key, VERSION, ids};
-use super::Opened;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead, Payload};
@@ -101,8 +101,7 @@ pub(super) fn open(
     sealed: &str,
 ) -> Result<Opened, KeyringError> {
     let sealed = STANDARD_NO_PAD.decode(sealed).map_err(|_| KeyringError::Changed)?;
-    let (head, rest) =
-        sealed.split_at_checked(1 + keys.len() * ID_BYTES).ok_or(KeyringError::Changed)?;
+    let (head, rest) = sealed.split_at_checked(1 + keys.len() * ID_BYTES).ok_or(KeyringError::Changed)?;
     let under = ids(head).ok_or(KeyringError::Changed)?;
     if !under.iter().eq(keys.iter().map(|(_, key)| &key.id)) {
         return Ok(Opened::Erased);
@@ -123,7 +122,8 @@ mod tests {
     use event::PrincipalId;
     use zeroize::Zeroizing;
 
-    const HERE: About<'static> = About { stream: "a-1", event: "evt_1", kind: "turn.ended", field: "summary" };
+    const HERE: About<'static> =
+        About { stream: "a-1", event: "evt_1", kind: "turn.ended", field: "summary" };
 
     fn key(byte: u8) -> Key {
         Key::of(&Zeroizing::new([byte; ID_BYTES + KEY_BYTES]))

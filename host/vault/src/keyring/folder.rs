@@ -121,7 +121,9 @@ impl Folder {
         for entry in fs::read_dir(&self.path).map_err(failed(&self.path))? {
             let name = entry.map_err(failed(&self.path))?.file_name();
             let subject = name.to_str().and_then(|name| name.strip_suffix(ENDING));
-            let Some(subject) = subject.and_then(|subject| PrincipalId::parse(subject).ok()) else { continue };
+            let Some(subject) = subject.and_then(|subject| PrincipalId::parse(subject).ok()) else {
+                continue;
+            };
             found.extend(self.read(&subject)?.map(|key| (subject, key.id)));
         }
         found.sort();
@@ -151,7 +153,8 @@ impl Folder {
         let name = self.file(subject);
         // Full capacity from the start: a buffer that grows leaves copies of the key behind.
         let mut text = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX + 1));
-        let read = File::open(&name).and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut text));
+        let read =
+            File::open(&name).and_then(|file| file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut text));
         match read {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),

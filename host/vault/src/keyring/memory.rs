@@ -46,7 +46,8 @@ impl Memory {
         }
         held.made += 1;
         let draw = |part: u8| {
-            let hash = Sha256::new().chain_update(self.seed.to_be_bytes()).chain_update(held.made.to_be_bytes());
+            let hash =
+                Sha256::new().chain_update(self.seed.to_be_bytes()).chain_update(held.made.to_be_bytes());
             hash.chain_update([part]).finalize()
         };
         let mut drawn = Zeroizing::new([0; ID_BYTES + KEY_BYTES]);
