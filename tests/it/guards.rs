@@ -92,7 +92,9 @@ async fn an_answer_that_holds_a_credential_is_not_sent() {
     kit.script = script(&format!("{}/", kit.site.origin), &format!("It is {}", credential()));
     let events = asked(&kit).await;
     assert!(denials(&events).iter().any(|no| no.by == DeniedBy::Guard && no.tool == "slack.post"));
-    assert_eq!(kit.slack.posts().len(), 0, "{}", tests::story::told(&events));
+    // The model is told, and may answer without it.
+    let holds_it = |post: &serde_json::Value| post.to_string().contains(&credential());
+    assert!(!kit.slack.posts().iter().any(holds_it), "{}", tests::story::told(&events));
     assert_eq!(kit.site.asked().len(), 1, "a call without a credential passes");
 }
 

@@ -30,6 +30,7 @@ const ENV_NOT_SETTINGS: &[&str] = &[
     "CHANCERY_LOG",
     "CHANCERY_TEST_POSTGRES",
     "CHANCERY_WASM_BY",
+    "CHANCERY_WRITE_DOCS",
 ];
 
 /// The longest name of an office, in characters: it stands in every request to a model.

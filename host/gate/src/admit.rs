@@ -207,8 +207,8 @@ fn ahead(call: &Call, facts: &Facts<'_>) -> Option<EventId> {
 fn price(call: &Call, facts: &Facts<'_>, target: &Target) -> Result<Option<Box<Price>>, Refusal> {
     let Some(key) = target.price_key.as_deref() else { return Ok(None) };
     let call_ms_max = facts.catalogue.call_ms_max(&call.tool);
-    let price = worst_case(facts.prices, key, &call.payload, call_ms_max, facts.headroom)?;
-    accounts(facts.budgets, price.amount)?;
+    let mut price = worst_case(facts.prices, key, &call.payload, call_ms_max, facts.headroom)?;
+    price.accounts = accounts(facts.budgets, price.amount)?;
     Ok(Some(Box::new(price)))
 }
 
@@ -243,9 +243,10 @@ pub(crate) fn component(call: &Call, catalogue: &dyn Catalogue) -> Option<(Strin
     }
 }
 
-/// Everything a refusal may stand against that this call comes under, widest first.
+/// Everything a refusal may stand against that this call comes under, widest first; `budgets` are the names of those
+/// it would be held on.
 #[must_use]
-pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: &[InPlay]) -> Vec<RefusalSubject> {
+pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: Vec<String>) -> Vec<RefusalSubject> {
     let (plugin, paid) = match &call.payload {
         Payload::Tool(_) => {
             catalogue.tool(&call.tool).map(|spec| (spec.plugin.clone(), spec.price_key.is_some()))
@@ -261,7 +262,7 @@ pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: &[InPlay]) -> V
         subjects.push(RefusalSubject::SeatTopic { seat: call.seat.clone(), topic: topic.clone() });
     }
     if paid.unwrap_or_default() {
-        subjects.extend(budgets.iter().map(|one| RefusalSubject::Budget(one.budget.budget.clone())));
+        subjects.extend(budgets.into_iter().map(RefusalSubject::Budget));
     }
     subjects
 }

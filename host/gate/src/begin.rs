@@ -4,10 +4,10 @@
 use crate::admit;
 use crate::call::Call;
 use crate::permit::{Admission, Price};
-use crate::purse::{InPlay, accounts, keys, spending, standing};
+use crate::purse::{accounts, spending, standing};
 use crate::story::Story;
 use crate::verdict::Refusal;
-use event::{EffectId, HoldId, RefusalSubject, Timestamp};
+use event::{Account, EffectId, HoldId, RefusalSubject, Timestamp};
 use fold::approval::{ApprovalRow, ApprovalState, Command};
 use fold::effect::{EffectRow, EffectState};
 use fold::purse::HoldRow;
@@ -28,7 +28,7 @@ pub(crate) struct Begun {
 pub(crate) struct HeldCall {
     pub(crate) hold: HoldId,
     pub(crate) price: Box<Price>,
-    pub(crate) accounts: Vec<event::Account>,
+    pub(crate) accounts: Vec<Account>,
 }
 
 /// Why a call that was admitted did not begin.
@@ -47,8 +47,8 @@ pub(crate) struct Beginning {
     pub(crate) call: Call,
     pub(crate) admission: Admission,
     pub(crate) story: Story,
-    /// The budgets it is held on, as they were looked up.
-    pub(crate) budgets: Vec<InPlay>,
+    /// The accounts it would be held on, as they were looked up.
+    pub(crate) accounts: Vec<Account>,
     pub(crate) effect: Option<EffectId>,
     /// What a refusal may stand against: one may have been raised since the pure half was asked.
     pub(crate) subjects: Vec<RefusalSubject>,
@@ -63,7 +63,7 @@ impl Beginning {
         let effects = self.effect.iter().map(|id| RowKey::new("effect", id.as_str()));
         let names = if self.admission.hold.is_some() { spending(&self.call).budgets() } else { Vec::new() };
         let budgets = names.into_iter().map(|name| RowKey::new("budget", name));
-        let accounts = keys(&self.budgets).into_iter().map(|key| RowKey::new("account", key));
+        let accounts = self.accounts.iter().map(|account| RowKey::new("account", account.key()));
         let refusals =
             self.subjects.iter().map(|subject| RowKey::new("refusal", fold::refusal::key(subject)));
         let approvals = self.admission.approval.iter().map(|id| RowKey::new("approval", id.as_str()));
@@ -157,8 +157,7 @@ impl Beginning {
 
     fn hold(&self, rows: &Rows, now: Timestamp) -> Result<Option<HeldCall>, NotBegun> {
         let Some(price) = &self.admission.hold else { return Ok(None) };
-        let looked_up = keys(&self.budgets);
-        let in_play = standing(&self.call, rows, now, &looked_up).ok_or(NotBegun::MovedOn(now))?;
+        let in_play = standing(&self.call, rows, now, &self.accounts).ok_or(NotBegun::MovedOn(now))?;
         let accounts = accounts(&in_play, price.amount).map_err(NotBegun::Refused)?;
         let hold = hold_id(&self.call.origin.deed(), self.call.origin.attempt());
         Ok(Some(HeldCall { hold, price: price.clone(), accounts }))

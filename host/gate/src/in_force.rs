@@ -47,7 +47,7 @@ impl Gate {
         let same = kept.as_ref().filter(|kept| *kept.set.digest() == applied.digest);
         let loaded = match same {
             // Only what is revoked changed.
-            Some(kept) => kept.set.without(&stated.revoked).map_err(Into::into),
+            Some(kept) => kept.set.without(&stated.revoked),
             None => PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models(), &stated.revoked),
         };
         match (loaded, kept) {
@@ -62,8 +62,7 @@ impl Gate {
                 tracing::error!(
                     "{trouble}; apply a set that fits its tools, or give it the tools the set names"
                 );
-                let set =
-                    kept.set.without(&stated.revoked).map_err(|error| GateError::Policy(error.into()))?;
+                let set = kept.set.without(&stated.revoked).map_err(GateError::Policy)?;
                 Ok(Kept { stated, set: Arc::new(set), trouble: Some(trouble.into()) })
             }
         }

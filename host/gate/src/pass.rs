@@ -15,7 +15,7 @@ use crate::in_force::Kept;
 use crate::outcome::{held_outcome, is_known, source_label};
 use crate::permit::{Admission, Permit};
 use crate::policy::PolicyError;
-use crate::purse::Moments;
+use crate::purse::{Moments, accounts_of};
 use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
@@ -173,7 +173,8 @@ impl Gate {
         let line: Vec<&SeatCreated> = line.iter().collect();
         let at = self.now();
         let budgets = self.in_play(call, at).await?;
-        let refusals = self.refusals(&subjects(call, self.parts.catalogue.as_ref(), &budgets)).await?;
+        let names = budgets.iter().map(|one| one.budget.budget.clone()).collect();
+        let refusals = self.refusals(&subjects(call, self.parts.catalogue.as_ref(), names)).await?;
         let approval = self.approval_of(call).await?;
         let said_no = self.said_no(approval.as_ref()).await?;
         let ahead = self.ahead_of(call).await?;
@@ -258,25 +259,30 @@ impl Gate {
     ) -> Result<Result<Begun, NotBegun>, GateError> {
         let effect =
             admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
-        let mut at = self.now();
+        let mut accounts = admission.hold.as_ref().map(|price| price.accounts.clone()).unwrap_or_default();
         for _ in 0..BEGIN_TRIES_MAX {
-            let budgets = self.in_play(call, at).await?;
+            let names = accounts.iter().map(|account| account.budget.clone()).collect();
             let beginning = Beginning {
                 call: call.clone(),
                 admission: admission.clone(),
                 story: story.clone(),
-                subjects: subjects(call, self.parts.catalogue.as_ref(), &budgets),
-                budgets,
+                subjects: subjects(call, self.parts.catalogue.as_ref(), names),
+                accounts,
                 effect: effect.clone(),
             };
             let reads = beginning.reads();
             let decided = self.parts.record.decide(reads, move |rows, at| beginning.decide(rows, at)).await?;
             match decided {
-                Decided::Appended { value, .. } => return Ok(value),
-                Decided::Rejected(NotBegun::MovedOn(later)) => at = later,
+                Decided::Appended { value, .. } => {
+                    value.iter().for_each(|begun| self.moments.saw(begun.at));
+                    return Ok(value);
+                }
+                Decided::Rejected(NotBegun::MovedOn(at)) => {
+                    self.moments.saw(at);
+                    accounts = accounts_of(&self.in_play(call, at).await?);
+                }
                 Decided::Rejected(not_begun) => return Ok(Err(not_begun)),
             }
-            self.moments.saw(at);
         }
         Err(GateError::MovedOn)
     }

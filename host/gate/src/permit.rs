@@ -32,6 +32,8 @@ pub(crate) struct Price {
     /// What the key costs: the hold is settled by it, whatever list is in force by then.
     pub(crate) listed: event::Price,
     pub(crate) worst: WorstCase,
+    /// Where it would be held: looked up again when the call begins.
+    pub(crate) accounts: Vec<event::Account>,
 }
 
 /// The right to make one call, once. Its fields are private to the gate: there is no other way to get one.

@@ -13,7 +13,7 @@ use crate::verdict::Refusal;
 pub use clear::CLEARED_MAX;
 use event::{Account, NanoUsd, PricesListed, Usage, WorstCase};
 pub use fold::purse::InPlay;
-pub(crate) use in_play::{Moments, keys, spending, standing};
+pub(crate) use in_play::{Moments, accounts_of, spending, standing};
 
 /// Bytes of request that are counted as one input token. The request is counted as JSON, with all its quoting and
 /// every tool on offer. No tokeniser in use makes more than one token of a byte, and a headroom of two or more lifts
@@ -85,7 +85,8 @@ pub(crate) fn worst_case(
             let prices = list.digest.clone();
             let long_context = worst.long_context;
             let worst = WorstCase { prices, usage: most.usage, seconds, long_context, headroom };
-            Ok(Price { key: key.to_owned(), amount, listed: listed.clone(), worst })
+            let (key, listed, accounts) = (key.to_owned(), listed.clone(), Vec::new());
+            Ok(Price { key, amount, listed, worst, accounts })
         }
         None => Err(refuse(format!("the price list does not say what `{key}` costs at most"))),
     }

@@ -1,7 +1,7 @@
 //! Measures the gate: builds its bench program, runs it, and shows the pure half beside Cedar alone.
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Deserialize;
 

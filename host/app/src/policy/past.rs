@@ -263,7 +263,7 @@ impl Past {
             (None, Origin::Duty { .. } | Origin::Child { .. }) => Some(json!({})),
         };
         let content = own.iter().rev().find_map(|event| content(&event.fact));
-        let digest = told.as_ref().map(|input| event::canon::canonical_digest(input));
+        let digest = told.as_ref().map(event::canon::canonical_digest);
         if told.is_none() {
             notes.push("the arguments are not on the record any more; none are taken".to_owned());
         } else if content.is_some() && content != digest {

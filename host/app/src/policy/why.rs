@@ -214,8 +214,7 @@ fn load(
     known: &Known,
     revoked: &BTreeSet<String>,
 ) -> Option<PolicySet> {
-    let loaded =
-        PolicySet::valid(files, &known.tools, &known.models).and_then(|set| Ok(set.without(revoked)?));
+    let loaded = PolicySet::valid(files, &known.tools, &known.models).and_then(|set| set.without(revoked));
     match loaded {
         Ok(set) => Some(set),
         Err(error) => {

@@ -29,7 +29,7 @@ impl Moments {
 
     /// `clock`, but never before what was seen.
     pub(crate) fn now(&self, clock: Timestamp) -> Timestamp {
-        { let _ = self.latest.load(Ordering::Relaxed); clock }
+        clock.max(Timestamp(self.latest.load(Ordering::Relaxed)))
     }
 }
 
@@ -53,17 +53,16 @@ pub(crate) fn spending(call: &Call) -> Spending<'_> {
 
 /// The budgets of `call` as they stand in `rows`, at `at`; nothing when one has another account by now than those
 /// under `looked_up`, which alone are in the rows.
-pub(crate) fn standing(call: &Call, rows: &Rows, at: Timestamp, looked_up: &[String]) -> Option<Vec<InPlay>> {
+pub(crate) fn standing(call: &Call, rows: &Rows, at: Timestamp, looked_up: &[Account]) -> Option<Vec<InPlay>> {
     let set = |name: String| rows.state::<BudgetRow>(Budgets.name(), &name).map(|row| row.set);
     let budgets = spending(call).budgets().into_iter().filter_map(set);
     let mut in_play: Vec<InPlay> = budgets.map(|budget| InPlay::at(budget, at, |_| None)).collect();
     for one in &mut in_play {
         let Ok(window) = &one.window else { continue };
-        let key = window.account.key();
-        if !looked_up.contains(&key) {
+        if !looked_up.contains(&window.account) {
             return None;
         }
-        one.stands = read(rows.get(Accounts.name(), &key));
+        one.stands = read(rows.get(Accounts.name(), &window.account.key()));
     }
     Some(in_play)
 }
@@ -77,9 +76,8 @@ fn read(row: Option<&fold::Row>) -> Option<fold::purse::AccountRow> {
 }
 
 /// The accounts of `in_play`.
-pub(crate) fn keys(in_play: &[InPlay]) -> Vec<String> {
-    let windows = in_play.iter().filter_map(|one| one.window.as_ref().ok());
-    windows.map(|window| Account::key(&window.account)).collect()
+pub(crate) fn accounts_of(in_play: &[InPlay]) -> Vec<Account> {
+    in_play.iter().filter_map(|one| Some(one.window.as_ref().ok()?.account.clone())).collect()
 }
 
 impl Gate {

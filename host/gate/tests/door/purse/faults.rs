@@ -220,14 +220,33 @@ async fn a_call_that_comes_back_after_its_hold_was_ended_is_not_charged_a_second
 #[tokio::test]
 async fn a_clock_that_is_set_back_over_midnight_does_not_open_yesterdays_account() {
     let office = office().await;
-    office.clock.forward(DAY_MS);
+    office.world.answers(said(None));
     office.pass(office.infer(1, 1)).await;
+    let yesterday = day(&office).await;
+    let limit = yesterday.unknown;
+    office.state("full", crate::kit::budget(AppliesTo::Organisation, Period::Day, limit).into()).await;
+    assert!(matches!(office.pass(office.infer(2, 1)).await, Passed::Refused(_)), "today is full");
+    office.clock.forward(DAY_MS);
+    assert!(is_done(&office.pass(office.infer(3, 1)).await));
     // The clock is mended: it was a day ahead. The record's time does not run back, so the day stays.
     office.clock.forward(-DAY_MS);
-    office.pass(office.infer(2, 1)).await;
-    let after = Office::after(&office.events().await, EffectClass::External, "component").await;
-    assert_eq!(day(&office).await, AccountRow::default());
-    let tomorrow = stands(&office, DAY, "2027-01-16").await;
-    assert_eq!(tomorrow.settled, NanoUsd(2 * (50 * 1_000 + 10 * 5_000)));
-    drop(after);
+    office
+        .state(
+            "wide",
+            crate::kit::budget(AppliesTo::Organisation, Period::Day, limit.times(2).unwrap()).into(),
+        )
+        .await;
+    assert!(is_done(&office.pass(office.infer(4, 1)).await));
+    assert_eq!(day(&office).await, yesterday);
+    let settled = NanoUsd(2 * (50 * 1_000 + 10 * 5_000));
+    assert_eq!(stands(&office, DAY, "2027-01-16").await.settled, settled);
+    // With the old limit and the clock still behind, it is the day of the record that is asked, not yesterday's.
+    office
+        .state(
+            "full again",
+            crate::kit::budget(AppliesTo::Organisation, Period::Day, limit.plus(settled).unwrap()).into(),
+        )
+        .await;
+    let asked = office.gate.ask(&office.infer(5, 1)).await.unwrap();
+    assert!(matches!(asked, gate::Verdict::Admitted(_)), "{asked:?}");
 }
