@@ -95,20 +95,20 @@ impl Weighed {
 pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
     match weigh(call, facts) {
         Ok(weighed) => rest(call, facts, weighed, None),
-        Err(no) => no,
+        Err(no) => *no,
     }
 }
 
 /// Shape, grant and policy.
-pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Verdict> {
+pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdict>> {
     let input = call.input();
     let target = shape(call, &input, facts.catalogue)
-        .map_err(|reason| denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason))?;
+        .map_err(|reason| Box::new(denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason)))?;
     let resource = target.resource.text().to_owned();
     let seat = granted(call, facts)
-        .map_err(|reason| denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason))?;
+        .map_err(|reason| Box::new(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason)))?;
     if let Some(reason) = facts.no_grant {
-        return Err(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason.to_owned()));
+        return Err(Box::new(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason.to_owned())));
     }
     let routes = facts.catalogue.routes(&target.plugin);
     let approved = facts.approval.is_some_and(given) || ahead(call, facts).is_some();
@@ -137,7 +137,7 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Verdict> 
             return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision) });
         }
     }
-    Err(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason))
+    Err(Box::new(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason)))
 }
 
 /// What the guards said, standing refusal and budget, and the person whose yes is wanted.

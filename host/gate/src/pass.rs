@@ -199,7 +199,7 @@ impl Gate {
         };
         let weighed = match weigh(call, &facts) {
             Ok(weighed) => weighed,
-            Err(no) => return Ok(no),
+            Err(no) => return Ok(*no),
         };
         let guards = guard::no_to(self.parts.guards.as_ref(), &weighed.guarded(call, &facts)).await;
         Ok(rest(call, &facts, weighed, guards))

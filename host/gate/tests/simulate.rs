@@ -11,6 +11,8 @@
 //!
 //! `SIMULATE_SEED` is the first seed, `SIMULATE_COUNT` how many there are.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
 #[path = "door/kit.rs"]
 #[allow(dead_code, reason = "the kit of the door has more than chance needs")]
 mod kit;

@@ -53,7 +53,12 @@ pub(crate) fn spending(call: &Call) -> Spending<'_> {
 
 /// The budgets of `call` as they stand in `rows`, at `at`; nothing when one has another account by now than those
 /// under `looked_up`, which alone are in the rows.
-pub(crate) fn standing(call: &Call, rows: &Rows, at: Timestamp, looked_up: &[Account]) -> Option<Vec<InPlay>> {
+pub(crate) fn standing(
+    call: &Call,
+    rows: &Rows,
+    at: Timestamp,
+    looked_up: &[Account],
+) -> Option<Vec<InPlay>> {
     let set = |name: String| rows.state::<BudgetRow>(Budgets.name(), &name).map(|row| row.set);
     let budgets = spending(call).budgets().into_iter().filter_map(set);
     let mut in_play: Vec<InPlay> = budgets.map(|budget| InPlay::at(budget, at, |_| None)).collect();

@@ -3,6 +3,8 @@
 //! What is reached here counts its calls and answers what a test says; real components are reached in the tests
 //! of the whole office.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
 mod approvals;
 mod children;
 mod kit;

@@ -160,8 +160,9 @@ async fn a_hold_that_nobody_ended_is_ended_after_a_quarter_of_an_hour_by_whoever
         .filter(|event| {
             let step = event.stream.as_str().rsplit('/').next().unwrap_or_default().to_owned();
             let kind = event.fact.kind();
-            !(step == "1" && matches!(kind, "hold.started" | "hold.settled"))
-                && !(step == "2" && kind == "hold.settled")
+            let died_before = matches!((step.as_str(), kind), ("1", "hold.started" | "hold.settled"));
+            let died_under_way = matches!((step.as_str(), kind), ("2", "hold.settled"));
+            !died_before && !died_under_way
         })
         .collect();
     let office = Office::after(&events, EffectClass::External, "component").await;
