@@ -18,7 +18,7 @@ const SECOND: &str = "U02OWNER";
 const STRANGER: &str = "U03ELSE";
 
 /// An office whose model wants to erase a page, which a policy of the test lets it once a person says yes.
-async fn kit() -> Kit {
+pub async fn kit() -> Kit {
     let mut kit = Kit::new().await;
     kit.owner = format!("person_slack.T01TEST.{OWNER}");
     kit.script = r#"
@@ -51,17 +51,17 @@ permit (principal in Role::"assistant", action == Action::"shredder.erase", reso
     kit
 }
 
-fn asks(n: usize) -> Value {
+pub fn asks(n: usize) -> Value {
     let ts = format!("17000000{n:02}.000100");
     message(&format!("Ev{n}"), "C01GEN", "U01ALICE", &ts, "<@U0BOT> erase it")
 }
 
-fn count(events: &[Event], kind: &str) -> usize {
+pub fn count(events: &[Event], kind: &str) -> usize {
     events.iter().filter(|event| event.fact.kind() == kind).count()
 }
 
 /// How often the tool began.
-fn runs(events: &[Event]) -> usize {
+pub fn runs(events: &[Event]) -> usize {
     let runs =
         |event: &&Event| matches!(&event.fact, Fact::EffectIntended(body) if body.tool == "shredder.erase");
     events.iter().filter(runs).count()
