@@ -85,7 +85,7 @@ pub async fn run(config: &Config, command: ApprovalCommand) -> Result<ExitCode> 
         ApprovalCommand::Show { id } => show(&open(config).await?, &parse(&id)?).await,
         ApprovalCommand::Count => count(&open(config).await?).await,
         ApprovalCommand::Ahead { id, exact, until, reason } => {
-            let (id, owner, gate) = (parse(&id)?, config.owner()?, gate(config).await?);
+            let (id, owner, (gate, _)) = (parse(&id)?, config.owner()?, gate(config).await?);
             let given = gate.give_ahead(&id, &owner, exact, until, &reason).await?;
             println!("{}", crate::show::summary(&given.fact));
             match gate.answer(&id, &owner, Answer::Yes).await {
@@ -97,7 +97,7 @@ pub async fn run(config: &Config, command: ApprovalCommand) -> Result<ExitCode> 
             Ok(ExitCode::SUCCESS)
         }
         ApprovalCommand::Withdraw { id, reason } => {
-            let (id, owner, gate) = (parse(&id)?, config.owner()?, gate(config).await?);
+            let (id, owner, (gate, _)) = (parse(&id)?, config.owner()?, gate(config).await?);
             let event = gate.withdraw_ahead(&id, &owner, &reason).await?;
             println!("{}", crate::show::summary(&event.fact));
             Ok(ExitCode::SUCCESS)
@@ -110,8 +110,8 @@ pub async fn run(config: &Config, command: ApprovalCommand) -> Result<ExitCode> 
 /// # Errors
 /// Why the answer is not taken.
 pub async fn answer(config: &Config, id: &str, answer: Answer) -> Result<ExitCode> {
-    let (id, owner, gate) = (parse(id)?, config.owner()?, gate(config).await?);
-    let record = open(config).await?;
+    let (id, owner) = (parse(id)?, config.owner()?);
+    let (gate, record) = gate(config).await?;
     let row = row(&record, &id).await?;
     print!("{}", told(&row, &asked(&record, &row).await?));
     let event = gate.answer(&id, &owner, answer).await?;
@@ -120,11 +120,11 @@ pub async fn answer(config: &Config, id: &str, answer: Answer) -> Result<ExitCod
 }
 
 /// The gate, over the record that a server may have open as well.
-async fn gate(config: &Config) -> Result<Gate> {
+async fn gate(config: &Config) -> Result<(Gate, Record)> {
     let ports = wire::Ports::system();
     let record = config.record.open(ports.clock.clone()).await?;
     let (gate, _) = wire::gate(config, &record, wire::install(config).await?, ports).await?;
-    Ok(gate)
+    Ok((gate, record))
 }
 
 fn parse(id: &str) -> Result<ApprovalId> {
