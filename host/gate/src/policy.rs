@@ -16,6 +16,8 @@ mod bounds;
 mod case;
 mod change;
 mod context;
+#[cfg(test)]
+mod corpus;
 mod diff;
 mod explain;
 #[cfg(test)]
