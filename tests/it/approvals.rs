@@ -21,7 +21,7 @@ fn newest(events: &[Event]) -> String {
     asked.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_owner_answers_ahead_and_takes_it_back_from_the_command_line() {
     let kit = kit().await;
     let office = kit.open().await;

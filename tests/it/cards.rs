@@ -105,7 +105,7 @@ fn states(kit: &Kit) -> Vec<String> {
     updates.iter().map(|update| update["blocks"][1]["text"]["text"].as_str().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_yes_on_the_card_runs_the_call_once_and_the_card_says_so() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -148,7 +148,7 @@ async fn a_yes_on_the_card_runs_the_call_once_and_the_card_says_so() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_no_on_the_card_is_told_to_the_model_and_nothing_runs() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -161,7 +161,7 @@ async fn a_no_on_the_card_is_told_to_the_model_and_nothing_runs() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_may_not_answer_is_told_alone_and_the_call_still_waits() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -183,7 +183,7 @@ async fn who_may_not_answer_is_told_alone_and_the_call_still_waits() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_yes_and_a_no_that_race_one_counts_and_the_other_is_told() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -210,7 +210,7 @@ impl Clock for Moved {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answer_in_time_is_a_no_and_a_click_after_that_is_told_so() {
     let kit = kit().await;
     let clock = Arc::new(Moved(AtomicI64::new(0)));
@@ -232,7 +232,7 @@ async fn no_answer_in_time_is_a_no_and_a_click_after_that_is_told_so() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_click_from_elsewhere_or_with_another_value_counts_for_nothing() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -268,7 +268,7 @@ async fn a_click_from_elsewhere_or_with_another_value_counts_for_nothing() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_card_that_slack_has_no_time_for_is_posted_later() {
     let kit = kit().await;
     kit.slack.set_mood(Mood::Busy);
@@ -287,7 +287,7 @@ async fn at_rest(kit: &Kit) -> app::Office {
     app::Office::build(config, app::Ports::system()).await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_click_and_an_answer_from_before_a_restart_are_acted_on_once_after_it() {
     let kit = kit().await;
     let (office, card) = waiting(&kit).await;
@@ -353,7 +353,7 @@ async fn until(folder: &Path, what: &str, enough: impl Fn(&[Event]) -> bool) -> 
 /// How long after the click each host is killed, in milliseconds: before, in and after the call.
 const KILLED_AFTER_MS: [u64; 4] = [0, 25, 70, 200];
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_moment_after_a_click_the_call_runs_at_most_once_and_the_card_is_posted_once() {
     let mut kit = kit().await;
     kit.lease_ms = 3_000;
@@ -382,7 +382,7 @@ async fn killed_at_any_moment_after_a_click_the_call_runs_at_most_once_and_the_c
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_slack_takes_the_card_it_is_not_posted_twice_and_can_still_be_answered() {
     let mut kit = kit().await;
     kit.lease_ms = 3_000;

@@ -34,7 +34,7 @@ async fn until_turns_ended(folder: &Path, turns: usize) -> Vec<Event> {
     );
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_after_the_200_and_before_the_turn_it_answers_once_after_the_restart() {
     let mut kit = Kit::new().await;
     kit.lease_ms = 4_000;
@@ -66,7 +66,7 @@ async fn killed_after_the_200_and_before_the_turn_it_answers_once_after_the_rest
     panic!("in {TRIES_MAX} tries the turn was always open before the kill arrived");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_slack_takes_the_message_it_never_sends_twice() {
     let mut kit = Kit::new().await;
     kit.lease_ms = 4_000;

@@ -115,7 +115,7 @@ fn payloads() -> Vec<Value> {
     payloads
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_a_payload_lacks_it_is_kept_or_refused_and_nothing_breaks() {
     let kit = Kit::new().await;
     let office = kit.open().await;
@@ -140,7 +140,7 @@ async fn whatever_a_payload_lacks_it_is_kept_or_refused_and_nothing_breaks() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_typed_to_lead_astray_reaches_nothing_that_was_not_granted() {
     let mut kit = Kit::new().await;
     kit.script = "[[rule]]\nwhen = []\n[[rule.step]]\ncall = { tool = \"web.fetch\", input = { url = \"{{url}}\" } }\n[[rule.step]]\nfinish = { outcome = \"answered\", text = \"{{result.1.status}}\" }\n".to_owned();
@@ -191,7 +191,7 @@ impl record::Clock for SetClock {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_was_an_hour_ahead_keeps_nobody_waiting_once_it_is_right() {
     let kit = Kit::new().await;
     let clock = Arc::new(SetClock(AtomicI64::new(3_600_000)));
@@ -221,7 +221,7 @@ async fn a_clock_that_was_an_hour_ahead_keeps_nobody_waiting_once_it_is_right() 
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_event_fifty_times_at_two_hosts_of_one_record_is_one_answer() {
     let kit = Kit::new().await;
     let config = kit.write();
@@ -254,7 +254,7 @@ async fn recorded(folder: &Path) -> Vec<Event> {
     record.read_all(event::GlobalPosition(0), 5_000).await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_stands_in_the_record_or_in_what_is_shown_of_it() {
     let kit = Kit::new().await;
     let office = kit.open().await;

@@ -37,7 +37,7 @@ async fn send(host: &Host, pending: &mut Vec<Value>) {
     *pending = left;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_any_moment_it_loses_nothing_and_posts_nothing_twice() {
     let mut kit = Kit::new().await;
     kit.lease_ms = 3_000;

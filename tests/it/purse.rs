@@ -28,7 +28,7 @@ fn line<'a>(said: &'a str, first: &str) -> Vec<&'a str> {
     line.split_whitespace().collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_purse_of_a_seat_a_channel_and_a_person_pays_for_what_they_asked() {
     let mut kit = Kit::new().await;
     for (whose, period) in [
@@ -57,7 +57,7 @@ async fn the_purse_of_a_seat_a_channel_and_a_person_pays_for_what_they_asked() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hold_is_explained_from_the_record_and_a_turn_says_what_it_cost() {
     let kit = Kit::new().await;
     let office = greeted(&kit).await;
@@ -83,7 +83,7 @@ async fn a_hold_is_explained_from_the_record_and_a_turn_says_what_it_cost() {
     assert!(said.contains("\n  cost    $0.0"), "{said}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_limit_that_a_person_raised_stands_until_the_file_says_another() {
     let mut kit = Kit::new().await;
     let limit = async |kit: &Kit| {
@@ -168,7 +168,7 @@ async fn overrun(office: &Office) -> HoldId {
     hold
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overrun_refuses_its_budget_until_a_person_says_they_looked() {
     let kit = Kit::new().await;
     let office = greeted(&kit).await;
@@ -196,7 +196,7 @@ async fn an_overrun_refuses_its_budget_until_a_person_says_they_looked() {
     office.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_budget_that_could_be_none_stops_the_start_and_says_which() {
     for (more, told) in [
         ("[[budget]]\nfor = \"everybody\"\nperiod = \"day\"\nlimit = \"1\"\n", "`everybody`"),

@@ -35,21 +35,21 @@ fn refused(config: &Path, wanted: &[&str]) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_key_stops_the_start_with_its_line() {
     let mut kit = Kit::new().await;
     kit.more = "colour = \"red\"\n".to_owned();
     refused(&kit.write(), &["chancery.toml:", "unknown field `colour`"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_plugin_stops_the_start() {
     let mut kit = Kit::new().await;
     kit.more = "[[plugin]]\nname = \"mail\"\nfile = \"mail.wasm\"\n".to_owned();
     refused(&kit.write(), &["`mail`", "mail.wasm"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_that_does_not_validate_stops_the_start() {
     let mut kit = Kit::new().await;
     let folder = kit.folder().join("policies");
@@ -60,7 +60,7 @@ async fn a_policy_that_does_not_validate_stops_the_start() {
     refused(&kit.write(), &["mine.cedar:", "colour"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_signing_secret_stops_the_start() {
     let kit = Kit::new().await;
     let config = kit.write();
@@ -68,7 +68,7 @@ async fn an_empty_signing_secret_stops_the_start() {
     refused(&config, &["signing"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_office_without_a_purse_does_not_start() {
     let kit = Kit::new().await;
     let config = kit.write();
@@ -77,7 +77,7 @@ async fn an_office_without_a_purse_does_not_start() {
     refused(&config, &["purse"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guest_that_imports_what_nobody_knows_does_not_instantiate() {
     let mut kit = Kit::new().await;
     // The guest comes without a manifest; a custom section is an id, its length, and a name before its bytes.
@@ -90,7 +90,7 @@ async fn a_guest_that_imports_what_nobody_knows_does_not_instantiate() {
     refused(&kit.write(), &["stranger", "imports", "nobody"]);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn doctor_says_what_is_missing_and_what_is_there() {
     let kit = Kit::new().await;
     let config = kit.write();
@@ -103,7 +103,7 @@ async fn doctor_says_what_is_missing_and_what_is_there() {
     assert!(said.contains("warning: guests may reach"), "{said}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_policies_that_ship_pass_their_own_cases() {
     let kit = Kit::new().await;
     let output = run(&kit.write(), &["policy", "test"]);
@@ -111,7 +111,7 @@ async fn the_policies_that_ship_pass_their_own_cases() {
     assert!(output.status.success() && said.contains(" passed, 0 failed"), "{said}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_slacks_is_not_taken() {
     let kit = Kit::new().await;
     let host = Host::serve(&kit.write()).await;

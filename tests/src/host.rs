@@ -17,8 +17,16 @@ pub fn binary() -> PathBuf {
 }
 
 /// Runs `chancery` with these arguments until it ends.
+///
+/// An office of the same test goes on meanwhile: were it to stand still in the middle of a commit, the command would
+/// wait for a lock that nobody gives back. So a test that calls this has several threads, and panics otherwise.
 pub fn run(config: &Path, arguments: &[&str]) -> Output {
-    Command::new(binary()).arg("--config").arg(config).args(arguments).stdin(Stdio::null()).output().unwrap()
+    let mut command = Command::new(binary());
+    command.arg("--config").arg(config).args(arguments).stdin(Stdio::null());
+    match tokio::runtime::Handle::try_current() {
+        Ok(_) => tokio::task::block_in_place(|| command.output()).unwrap(),
+        Err(_) => command.output().unwrap(),
+    }
 }
 
 /// A running `chancery serve`.

@@ -8,8 +8,13 @@ mod gate;
 mod purse;
 mod record;
 
+use std::ffi::OsStr;
+use std::process::Stdio;
+
 use clap::Subcommand;
 
+use crate::paths::Paths;
+use crate::prepare;
 use crate::stop::Stop;
 
 /// Measure a part and compare it with its targets.
@@ -37,4 +42,19 @@ pub fn run(options: &Options) -> Result<(), Stop> {
         Part::Purse(options) => purse::run(options),
         Part::Record(options) => record::run(options),
     }
+}
+
+/// Builds the bench `name` of `gate`, runs it with `arguments`, and gives what it said.
+fn gates(paths: &Paths, name: &str, arguments: &[&OsStr]) -> Result<String, Stop> {
+    let output = prepare::cargo(paths)
+        .args(["bench", "--package", "gate", "--bench", name, "--"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| Stop::because("cargo did not start", e))?;
+    if !output.status.success() {
+        return Err(Stop::new(format!("the bench `{name}` ended with {}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

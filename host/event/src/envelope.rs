@@ -68,6 +68,18 @@ pub struct Event {
 }
 
 impl Event {
+    /// The fact as somebody wanted it recorded, to be appended elsewhere under the same name.
+    #[must_use]
+    pub fn proposed(&self) -> Proposed {
+        Proposed {
+            id: self.id.clone(),
+            actor: self.actor.clone(),
+            cause: self.cause.clone(),
+            label: self.label.clone(),
+            fact: self.fact.clone(),
+        }
+    }
+
     /// The digest its content has now; differs from [`Event::digest`] when it was tampered with.
     #[must_use]
     pub fn content_digest(&self) -> Digest {

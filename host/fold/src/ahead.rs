@@ -1,7 +1,11 @@
 //! Yeses given ahead: a repeated yes made a narrow grant, for one seat, one tool and one resource.
 
+use crate::approval::REASON_BYTES_MAX;
 use crate::projection::{Projection, Row};
-use event::{ApprovalGivenAhead, Digest, Event, EventId, Fact, PrincipalId, SeatId, Timestamp};
+use event::{
+    ApprovalGivenAhead, ApprovalWithdrawn, Digest, Event, EventId, Fact, Personal, PrincipalId, SeatId,
+    Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// One yes given ahead.
@@ -56,5 +60,67 @@ impl Projection for Ahead {
         let ApprovalGivenAhead { seat, tool, content, until, by, .. } = body.clone();
         let row = AheadRow { given_as: event.id.clone(), seat, tool, content, until, by };
         Some(Row::of(&row, Some(event.at.0)))
+    }
+}
+
+/// What somebody wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Say yes ahead. A later one for the same seat, tool and resource replaces it.
+    Give(ApprovalGivenAhead),
+    /// Let later calls ask again.
+    Withdraw(ApprovalWithdrawn),
+}
+
+/// Why it cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CannotGiveAhead {
+    /// It would end before it begins.
+    #[error("the moment {until} has passed: name one after {now}, or none")]
+    MomentPassed {
+        /// The moment named.
+        until: Timestamp,
+        /// Now.
+        now: Timestamp,
+    },
+    /// A standing yes without a reason cannot be judged later.
+    #[error("a reason is between 1 and {REASON_BYTES_MAX} bytes, not {0}")]
+    Reason(usize),
+    /// Nobody gives their own seat a yes.
+    #[error("`{0}` asks, and cannot answer itself")]
+    AsksItself(SeatId),
+    /// There is nothing to withdraw.
+    #[error("nothing was given ahead to that seat for that tool and resource")]
+    NothingGiven,
+}
+
+/// What follows from a wish, or why nothing does. `row` is what stands for its seat, tool and resource.
+///
+/// # Errors
+/// [`CannotGiveAhead`], for whoever wished it.
+pub fn decide(row: Option<&AheadRow>, command: Command, now: Timestamp) -> Result<Fact, CannotGiveAhead> {
+    match command {
+        Command::Give(given) => {
+            fits(&given.reason)?;
+            if given.by_seat == given.seat {
+                return Err(CannotGiveAhead::AsksItself(given.seat));
+            }
+            match given.until {
+                Some(until) if until <= now => Err(CannotGiveAhead::MomentPassed { until, now }),
+                _ => Ok(given.into()),
+            }
+        }
+        Command::Withdraw(withdrawn) => {
+            fits(&withdrawn.reason)?;
+            row.ok_or(CannotGiveAhead::NothingGiven)?;
+            Ok(withdrawn.into())
+        }
+    }
+}
+
+fn fits(reason: &Personal<String>) -> Result<(), CannotGiveAhead> {
+    match reason.text().trim().len() {
+        1..=REASON_BYTES_MAX => Ok(()),
+        bytes => Err(CannotGiveAhead::Reason(bytes)),
     }
 }

@@ -5,6 +5,7 @@
 //! tool, and they are asked at the moment of the answer. Deliberately absent: cards and buttons; whoever draws
 //! one hands its click to [`Gate::answer`].
 
+use crate::admit::component;
 use crate::call::Call;
 use crate::catalogue::{EffectClass, Resource};
 use crate::pass::{Gate, GateError, Passed};
@@ -17,7 +18,7 @@ use event::{
     Expected, Fact, Integrity, Label, Personal, PrincipalId, Proposed, SeatCreated, SeatId, StreamName,
     Timestamp,
 };
-use fold::ahead::{Ahead, AheadRow};
+use fold::ahead::{Ahead, AheadRow, CannotGiveAhead};
 use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, approval_id, stream};
 use fold::seat::{SeatState, Seats};
 use fold::{Projection, decode};
@@ -71,6 +72,12 @@ pub enum AnswerError {
     /// The approval stands otherwise.
     #[error(transparent)]
     Approval(#[from] CannotApprove),
+    /// A yes ahead, or its end, is not to be.
+    #[error(transparent)]
+    Ahead(#[from] CannotGiveAhead),
+    /// The words that were shown are gone with their person: nobody says yes to what cannot be read.
+    #[error("what was asked was erased: it can be denied, and not approved")]
+    Erased,
     /// No seat this person holds may answer it.
     #[error("`{by}` may not answer for this call: {reason}")]
     NotEntitled {
@@ -93,12 +100,7 @@ impl From<record::Error> for AnswerError {
 impl Gate {
     /// The approval of exactly this call, when one was ever asked for.
     pub(crate) async fn approval_of(&self, call: &Call) -> Result<Option<ApprovalRow>, GateError> {
-        let catalogue = &self.parts.catalogue;
-        let component = match &call.payload {
-            crate::Payload::Tool(_) => catalogue.tool(&call.tool).map(|spec| spec.digest.clone()),
-            crate::Payload::Infer(_) => catalogue.model(&call.tool).map(|spec| spec.digest.clone()),
-        };
-        let Some(component) = component else { return Ok(None) };
+        let Some((_, component)) = component(call, self.parts.catalogue.as_ref()) else { return Ok(None) };
         let id = approval_id(&call.origin, &call.tool, &call.content(), &component);
         self.approval(&id).await
     }
@@ -178,6 +180,9 @@ impl Gate {
     ) -> Result<Event, AnswerError> {
         let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
         let asked = self.asked_as(&row).await?;
+        if answer == Answer::Yes && asked.input.value().is_none() {
+            return Err(AnswerError::Erased);
+        }
         let (seat, policies) = self.entitled(&row, &asked, by).await?;
         let actor = Actor { principal: by.clone(), seat: Some(seat.clone()) };
         let (what, command) = match answer {
@@ -224,21 +229,20 @@ impl Gate {
         until: Option<Timestamp>,
         reason: &str,
     ) -> Result<Event, AnswerError> {
-        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
-        let asked = self.asked_as(&row).await?;
-        let (by_seat, _) = self.entitled(&row, &asked, by).await?;
+        let (row, asked, by_seat) = self.about_ahead(approval, by).await?;
         let fact = ApprovalGivenAhead {
             seat: row.seat.clone(),
             tool: row.tool.clone(),
-            resource_digest: Digest::of(asked.resource.text().as_bytes()),
+            resource_digest: resource_digest(&asked)?,
             resource: asked.resource.clone(),
             content: exact.then(|| row.content.clone()),
             until,
             by: by.clone(),
-            by_seat: by_seat.clone(),
+            by_seat,
             reason: Personal::of(reason.to_owned(), [by.clone()]),
         };
-        self.state(&row, by, by_seat, fact.into()).await
+        let (digest, seat) = (fact.resource_digest.clone(), fact.by_seat.clone());
+        self.decide_ahead(&row, &digest, by, seat, fold::ahead::Command::Give(fact)).await
     }
 
     /// Withdraws what was given ahead for the call that `approval` asked for.
@@ -251,39 +255,65 @@ impl Gate {
         by: &PrincipalId,
         reason: &str,
     ) -> Result<Event, AnswerError> {
-        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
-        let asked = self.asked_as(&row).await?;
-        let (by_seat, _) = self.entitled(&row, &asked, by).await?;
+        let (row, asked, by_seat) = self.about_ahead(approval, by).await?;
         let fact = ApprovalWithdrawn {
             seat: row.seat.clone(),
             tool: row.tool.clone(),
-            resource_digest: Digest::of(asked.resource.text().as_bytes()),
+            resource_digest: resource_digest(&asked)?,
             by: by.clone(),
-            by_seat: by_seat.clone(),
+            by_seat,
             reason: Personal::of(reason.to_owned(), [by.clone()]),
         };
-        self.state(&row, by, by_seat, fact.into()).await
+        let (digest, seat) = (fact.resource_digest.clone(), fact.by_seat.clone());
+        self.decide_ahead(&row, &digest, by, seat, fold::ahead::Command::Withdraw(fact)).await
     }
 
-    /// Appends what a person states about a seat's approvals. Said again at another moment, it is another event.
-    async fn state(
+    /// What a yes given ahead, or its end, is about, and the seat in which `by` may say it.
+    async fn about_ahead(
+        &self,
+        approval: &ApprovalId,
+        by: &PrincipalId,
+    ) -> Result<(ApprovalRow, ApprovalAsked, SeatId), AnswerError> {
+        let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
+        let asked = self.asked_as(&row).await?;
+        let (seat, _) = self.entitled(&row, &asked, by).await?;
+        Ok((row, asked, seat))
+    }
+
+    /// Appends what follows, on what stands for the seat, tool and resource. Said again at another moment, it is
+    /// another event.
+    async fn decide_ahead(
         &self,
         row: &ApprovalRow,
+        resource: &Digest,
         by: &PrincipalId,
         seat: SeatId,
-        fact: Fact,
+        command: fold::ahead::Command,
     ) -> Result<Event, AnswerError> {
         let now = self.parts.clock.now();
-        let event = Proposed {
-            id: EventId::derived(&[row.approval.as_str(), fact.kind(), &now.to_string()]),
-            actor: Actor { principal: by.clone(), seat: Some(seat) },
-            cause: Some(row.asked_as.clone()),
-            label: Label::host(),
-            fact,
-        };
-        let stream = StreamName::new("ahead", &row.seat);
-        let events = self.parts.record.append(stream, Expected::Any, vec![event]).await?;
-        events.into_iter().next().ok_or_else(|| CannotApprove::NotAsked.into())
+        let key = fold::ahead::key(&row.seat, &row.tool, resource);
+        let (stream, approval, cause) =
+            (StreamName::new("ahead", &row.seat), row.approval.clone(), row.asked_as.clone());
+        let actor = Actor { principal: by.clone(), seat: Some(seat) };
+        let reads = vec![RowKey::new(Ahead.name(), &key)];
+        let decided = self
+            .parts
+            .record
+            .decide(reads, move |rows, _| {
+                let stands: Option<AheadRow> = rows.state(Ahead.name(), &key);
+                let fact = fold::ahead::decide(stands.as_ref(), command, now)?;
+                let id = EventId::derived(&[approval.as_str(), fact.kind(), &now.to_string()]);
+                let event = Proposed { id, actor, cause: Some(cause), label: Label::host(), fact };
+                let append = Append { stream, expected: Expected::Any, events: vec![event], fence: None };
+                Ok::<_, CannotGiveAhead>((vec![append], ()))
+            })
+            .await?;
+        match decided {
+            Decided::Appended { events, .. } => {
+                events.into_iter().next().ok_or_else(|| CannotApprove::NotAsked.into())
+            }
+            Decided::Rejected(why) => Err(why.into()),
+        }
     }
 
     /// What was asked, in full.
@@ -349,6 +379,11 @@ impl Gate {
         let states = rows.iter().filter_map(|(_, row)| decode::<SeatState>(Some(row)));
         Ok(states.filter(|state| state.holder.as_ref() == Some(by)).map(|state| state.seat).collect())
     }
+}
+
+/// What a yes given ahead is held against. Erased words name no resource.
+fn resource_digest(asked: &ApprovalAsked) -> Result<Digest, AnswerError> {
+    asked.resource.value().map(|text| Digest::of(text.as_bytes())).ok_or(AnswerError::Erased)
 }
 
 const GIVEN: &str = "approval.given";

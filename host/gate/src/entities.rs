@@ -13,8 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// How many seats may stand above one another. A line is an organisation's depth; beyond this it is a mistake.
-pub const LINE_SEATS_MAX: usize = 16;
+pub use fold::authority::LINE_SEATS_MAX;
 
 /// One call, as it is put to the policies. The host states all of it; of the model's making are only the
 /// arguments.

@@ -1,12 +1,10 @@
 //! Measures the gate: builds its bench program, runs it, and shows the pure half beside Cedar alone.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
 
 use serde::Deserialize;
 
 use crate::paths::Paths;
-use crate::prepare;
 use crate::progress::stage;
 use crate::stop::Stop;
 
@@ -51,16 +49,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 }
 
 fn measure(paths: &Paths) -> Result<String, Stop> {
-    let output = prepare::cargo(paths)
-        .args(["bench", "--package", "gate", "--bench", "gate"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| Stop::because("cargo did not start", e))?;
-    if !output.status.success() {
-        return Err(Stop::new(format!("the bench of `gate` ended with {}", output.status)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    super::gates(paths, "gate", &[])
 }
 
 /// The figures as ratios to the bare decision, and which targets they meet.

@@ -2,12 +2,10 @@
 //! settling cost beside one bare append.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
 
 use serde::Deserialize;
 
 use crate::paths::Paths;
-use crate::prepare;
 use crate::progress::stage;
 use crate::stop::Stop;
 
@@ -53,17 +51,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 }
 
 fn measure(paths: &Paths) -> Result<String, Stop> {
-    let output = prepare::cargo(paths)
-        .args(["bench", "--package", "gate", "--bench", "purse", "--"])
-        .arg(paths.target.join("bench"))
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| Stop::because("cargo did not start", e))?;
-    if !output.status.success() {
-        return Err(Stop::new(format!("the bench of the purse ended with {}", output.status)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    super::gates(paths, "purse", &[paths.target.join("bench").as_os_str()])
 }
 
 /// The figures as ratios to one append, and whether the target is met.

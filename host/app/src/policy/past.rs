@@ -11,6 +11,7 @@ use event::{
     CallAdmitted, CallDenied, Event, EventId, Fact, GlobalPosition, Origin, PluginGranted, PluginInstalled,
     Position, SeatCreated, SeatId, StepKind, StepStarted, StreamName,
 };
+use fold::authority::LINE_SEATS_MAX;
 use fold::{decode, setting};
 use gate::policy::{Flow, Known, OriginKind, Question};
 use gate::{EffectClass, Resource, Touches};
@@ -22,8 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const STREAM_EVENTS_MAX: usize = 10_000;
 /// Streams kept while calls are read; beyond it they are read again.
 const STREAMS_MAX: usize = 512;
-/// The seats above one another that are followed.
-const LINE_SEATS_MAX: usize = 32;
 
 /// What the gate said to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

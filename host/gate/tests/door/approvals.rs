@@ -262,3 +262,50 @@ async fn how_often_a_person_answered_is_counted_by_the_day() {
         rows.iter().filter_map(|(_, row)| fold::decode(Some(row))).collect();
     assert_eq!(counts, [fold::approval::AnswersRow { given: 2, denied: 1 }]);
 }
+
+#[tokio::test]
+async fn a_yes_ahead_has_a_reason_and_a_moment_to_come_and_only_what_was_given_is_withdrawn() {
+    use fold::ahead::CannotGiveAhead as No;
+    let office = office().await;
+    let approval = waits(&office, 1).await;
+    let owner = person("person_owner");
+    let past = Some(event::Timestamp(crate::kit::NOON));
+    for (until, reason, no) in [(past, "why", "MomentPassed"), (None, " ", "Reason")] {
+        let said = office.gate.give_ahead(&approval, &owner, false, until, reason).await;
+        assert!(format!("{said:?}").contains(no), "{said:?}");
+    }
+    let nothing = office.gate.withdraw_ahead(&approval, &owner, "why").await;
+    assert!(matches!(nothing, Err(AnswerError::Ahead(No::NothingGiven))), "{nothing:?}");
+    office.gate.give_ahead(&approval, &owner, false, None, "why").await.unwrap();
+    office.gate.withdraw_ahead(&approval, &owner, "why").await.unwrap();
+    let again = office.gate.withdraw_ahead(&approval, &owner, "why").await;
+    assert!(matches!(again, Err(AnswerError::Ahead(No::NothingGiven))), "{again:?}");
+}
+
+#[tokio::test]
+async fn nobody_says_yes_to_words_that_were_erased() {
+    let office = office().await;
+    let speaker = person("person_speaker");
+    let said = event::DeliveryReceived {
+        source: "test".into(),
+        kind: "message".into(),
+        event: String::new(),
+        subtype: String::new(),
+        external_id: String::new(),
+        retry: 0,
+        payload: event::Personal::of(json!("erase everything"), [speaker.clone()]),
+    };
+    office.state("said", said.into()).await;
+    let mut call = office.call(1, "slack.post", wanted());
+    call.of.insert(speaker.clone());
+    let Passed::Waits { approval, .. } = office.pass(call).await else { panic!("it waits") };
+    let keyring = office.record.keyring().unwrap();
+    let key = keyring.key_id(&speaker).unwrap().unwrap();
+    assert!(keyring.destroy(&speaker, &key).unwrap());
+    let owner = person("person_owner");
+    let yes = office.gate.answer(&approval, &owner, Answer::Yes).await;
+    assert!(matches!(yes, Err(AnswerError::Erased)), "{yes:?}");
+    let ahead = office.gate.give_ahead(&approval, &owner, false, None, "why").await;
+    assert!(matches!(ahead, Err(AnswerError::Erased)), "{ahead:?}");
+    assert!(office.gate.answer(&approval, &owner, Answer::No(String::new())).await.is_ok());
+}

@@ -342,14 +342,7 @@ impl Office {
     pub async fn after(events: &[Event], post: EffectClass, component: &str) -> Self {
         let office = Self::empty(post, component).await;
         for event in events {
-            let proposed = Proposed {
-                id: event.id.clone(),
-                actor: event.actor.clone(),
-                cause: event.cause.clone(),
-                label: event.label.clone(),
-                fact: event.fact.clone(),
-            };
-            let append = Append::new(event.stream.clone(), Expected::Any, vec![proposed]);
+            let append = Append::new(event.stream.clone(), Expected::Any, vec![event.proposed()]);
             office.record.append_all(vec![append]).await.unwrap();
         }
         office

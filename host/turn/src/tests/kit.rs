@@ -195,14 +195,7 @@ impl Office {
     /// Appends events of another office here, as they were.
     pub async fn copy(&self, events: &[Event]) {
         for event in events {
-            let proposed = Proposed {
-                id: event.id.clone(),
-                actor: event.actor.clone(),
-                cause: event.cause.clone(),
-                label: event.label.clone(),
-                fact: event.fact.clone(),
-            };
-            let append = Append::new(event.stream.clone(), Expected::Any, vec![proposed]);
+            let append = Append::new(event.stream.clone(), Expected::Any, vec![event.proposed()]);
             self.record.append_all(vec![append]).await.unwrap();
         }
     }
