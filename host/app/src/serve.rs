@@ -116,7 +116,8 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, turns(office, stop))?;
+    let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
+    tokio::try_join!(classify(office.clone(), stop.clone()), cards, plugins, turns(office, stop))?;
     Ok(())
 }
 
