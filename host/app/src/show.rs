@@ -192,6 +192,12 @@ fn turn(fact: &Fact) -> Option<String> {
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
         Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
+        Fact::TurnSteered(b) => {
+            let by = b.by.as_ref().map_or("somebody", event::PrincipalId::as_str);
+            format!("{} {:?} by {by}: {}", b.turn, b.steering, short(&b.reason)).to_lowercase()
+        }
+        Fact::InboxDrained(b) => format!("{} taken up before step {}", b.items.len(), b.before_step),
+        Fact::FinishAccepted(b) => format!("the finish of step {} with {} taken up", b.step, b.revision),
         Fact::StepStarted(b) => {
             format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string()))
         }

@@ -3,10 +3,10 @@
 //! Every delivery on the record gets exactly one class and one reason, by the rungs of one ladder
 //! ([`classify`]), from the delivery alone, so that any past decision can be made again. [`follow`] turns
 //! a delivery and what was appended with it into its `delivery.classified`; [`step`] does so for the whole
-//! record from a cursor of its own.
+//! record from a cursor of its own. What a message says into a running turn, [`steer`] tells that turn.
 //!
 //! Nothing here calls Slack, wakes a seat or asks a model. Deliberately absent so far: triage, modes and
-//! allowances of channels, and steering; at this depth a message that does not address the office gets
+//! allowances of channels; at this depth a message that does not address the office gets
 //! nothing.
 
 mod arrival;
@@ -19,6 +19,7 @@ mod readable;
 mod reason;
 mod reply;
 mod sender;
+mod steering;
 mod step;
 mod whose;
 
@@ -33,5 +34,6 @@ pub use readable::readable;
 pub use reason::Reason;
 pub use reply::{TOOL_SLACK, TOOL_TERMINAL, label_of, reply_to};
 pub use sender::Sender;
+pub use steering::{STEERING_CURSOR, Steerers, steer, steering};
 pub use step::{CURSOR, FOLLOW_EVENTS_MAX, lag, step};
 pub use whose::{PERSONS_MAX, Whose, whose};

@@ -5,11 +5,11 @@ use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
     DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
-    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    FinishAccepted, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, InboxDrained, MessageMerged, MessageReceived,
     MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
     PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
     RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
-    StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    StepStarted, SubjectShredded, TurnEnded, TurnOpened, TurnSteered,
 };
 use serde_json::Value;
 
@@ -144,6 +144,12 @@ facts! {
     "step.started" 1 StepStarted,
     /// A step has its output.
     "step.ended" 1 StepEnded,
+    /// A message came into a running turn.
+    "turn.steered" 1 TurnSteered,
+    /// A turn took up what lay in its inbox.
+    "inbox.drained" 1 InboxDrained,
+    /// A turn's finish stands.
+    "finish.accepted" 1 FinishAccepted,
     /// One call was let through.
     "call.admitted" 1 CallAdmitted,
     /// No to one call.

@@ -10,6 +10,7 @@ pub mod ahead;
 pub mod approval;
 pub mod authority;
 pub mod effect;
+pub mod inbox;
 pub mod message;
 pub mod moment;
 pub mod projection;
@@ -35,6 +36,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &message::Speakers,
         &signal::Signals,
         &turn::Turns,
+        &inbox::Inboxes,
         &request::Requests,
         &refusal::Refusals,
         &approval::Approvals,

@@ -6,11 +6,11 @@ use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
     DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
-    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    FinishAccepted, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, InboxDrained, MessageMerged, MessageReceived,
     MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
     PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
     RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
-    StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    StepStarted, SubjectShredded, TurnEnded, TurnOpened, TurnSteered,
 };
 use serde_json::Value;
 
@@ -61,6 +61,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    FinishAccepted InboxDrained TurnSteered
 }
 
 impl Fact {
