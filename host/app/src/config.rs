@@ -6,10 +6,12 @@
 
 mod approvals;
 pub mod purse;
+mod steering;
 mod vault;
 
 pub use approvals::ApprovalsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
+pub use steering::SteeringConfig;
 pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
@@ -68,6 +70,9 @@ pub struct Config {
     /// How long a call waits for a person's yes.
     #[serde(default)]
     pub approvals: ApprovalsConfig,
+    /// Who may stop a running turn.
+    #[serde(default)]
+    pub steering: SteeringConfig,
     /// Where the policy files lie.
     pub policies: PathBuf,
     /// The price list.
@@ -104,6 +109,12 @@ pub struct OfficeConfig {
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
     pub steps_max: u32,
+    /// How long one turn may work, in milliseconds; waiting for a person's yes is no work.
+    #[serde(default = "turn_ms_max")]
+    pub turn_ms_max: u64,
+    /// Families of tools that a model sees once it has asked for them, such as `sandbox`.
+    #[serde(default)]
+    pub hidden_families: Vec<String>,
     /// The most turns that run at once.
     #[serde(default = "turns_max")]
     pub turns_max: usize,
@@ -128,6 +139,10 @@ fn front_desk() -> String {
 
 fn steps_max() -> u32 {
     turn::STEPS_MAX_DEFAULT
+}
+
+fn turn_ms_max() -> u64 {
+    turn::WORK_MS_MAX_DEFAULT
 }
 
 fn turns_max() -> usize {
@@ -338,6 +353,12 @@ impl Config {
                 steps.end()
             );
         }
+        if !(10_000..=86_400_000).contains(&self.office.turn_ms_max) {
+            bail!(
+                "`office.turn_ms_max` is {}: a turn works between 10000 and 86400000 milliseconds",
+                self.office.turn_ms_max
+            );
+        }
         if !(1..=256).contains(&self.office.turns_max) {
             bail!("`office.turns_max` is {}: between 1 and 256 turns run at once", self.office.turns_max);
         }
@@ -347,6 +368,7 @@ impl Config {
                 self.office.lease_ms
             );
         }
+        self.steering.named()?;
         if let Some(journal) = &self.journal {
             journal.remote()?;
             vault::apart(&self.record.keys, &journal.folder)?;

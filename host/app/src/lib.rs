@@ -19,8 +19,10 @@ pub mod seat;
 pub mod seed;
 pub mod serve;
 pub mod show;
+pub mod steering;
 pub mod subject;
 pub mod table;
+pub mod turn;
 pub mod wire;
 
 pub use config::Config;

@@ -7,7 +7,7 @@
 //! Deliberately absent: who may (the caller knows the asker), and any look at the turn itself.
 
 mod follow;
-mod plain;
+pub(crate) mod plain;
 mod words;
 
 pub use follow::{STEERING_CURSOR, Steerers, steer};

@@ -2,7 +2,7 @@
 
 use crate::projection::{Projection, Row, decode};
 use event::{
-    ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, StepEnded, StepStarted, Timestamp, Topic,
+    ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, Steering, StepEnded, StepStarted, Timestamp, Topic,
     TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,7 @@ impl Projection for Turns {
         match &event.fact {
             Fact::TurnOpened(body) => vec![body.turn.as_str().to_owned()],
             Fact::TurnEnded(body) => vec![body.turn.as_str().to_owned()],
+            Fact::TurnSteered(body) if interrupts(body.steering) => vec![body.turn.as_str().to_owned()],
             fact => waited(fact).map(|(turn, _, _)| turn.as_str().to_owned()).into_iter().collect(),
         }
     }
@@ -54,6 +55,8 @@ impl Projection for Turns {
                 waits_for: BTreeSet::new(),
             },
             Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..decode(row.as_ref())? },
+            // It waits no more: it is run, takes up what was said, and goes on or ends.
+            Fact::TurnSteered(_) => TurnRow { waits_for: BTreeSet::new(), ..decode(row.as_ref())? },
             fact => {
                 let Some((_, approval, asked)) = waited(fact) else { return row };
                 let mut row: TurnRow = decode(row.as_ref())?;
@@ -69,6 +72,11 @@ impl Projection for Turns {
         let rank = runs.then_some(row.opened_at.0);
         Some(Row::of(&row, rank))
     }
+}
+
+/// Whether such a message ends the waiting for a person's yes.
+fn interrupts(steering: Steering) -> bool {
+    matches!(steering, Steering::Replace | Steering::Stop)
 }
 
 /// The turn a fact about an approval concerns, the approval, and whether it waits from now on.

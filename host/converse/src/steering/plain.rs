@@ -6,7 +6,7 @@
 const AROUND_MAX: usize = 6;
 
 /// `text` in lower case, letters without their accents, and one space between words.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().flat_map(wide).flat_map(char::to_lowercase) {
         match c {
@@ -69,7 +69,7 @@ fn bare(c: char) -> char {
 
 /// Whether `text` is one of `phrases` and nothing else, but for words of `around` before and after and for saying it
 /// more than once.
-pub(super) fn is_whole(text: &str, phrases: &[(&str, &[&str])], around: &[&str]) -> bool {
+pub(crate) fn is_whole(text: &str, phrases: &[(&str, &[&str])], around: &[&str]) -> bool {
     let around: Vec<String> = around.iter().map(|word| plain(word)).collect();
     let phrases: Vec<String> =
         phrases.iter().flat_map(|(_, phrases)| *phrases).map(|phrase| plain(phrase)).collect();
@@ -115,12 +115,12 @@ fn is_unspaced(word: &str) -> bool {
 }
 
 /// Whether `text` begins with one of `phrases`.
-pub(super) fn leads_with(text: &str, phrases: &[(&str, &[&str])]) -> bool {
+pub(crate) fn leads_with(text: &str, phrases: &[(&str, &[&str])]) -> bool {
     phrases.iter().flat_map(|(_, phrases)| *phrases).any(|phrase| first(text, &plain(phrase)).is_some())
 }
 
 /// Whether one of `phrases` stands anywhere in `text`, as whole words.
-pub(super) fn mentions_word(text: &str, phrases: &[(&str, &[&str])]) -> bool {
+pub(crate) fn mentions_word(text: &str, phrases: &[(&str, &[&str])]) -> bool {
     let spaced = format!(" {text} ");
     phrases.iter().flat_map(|(_, phrases)| *phrases).map(|phrase| plain(phrase)).any(|phrase| {
         if is_unspaced(&phrase) { text.contains(&phrase) } else { spaced.contains(&format!(" {phrase} ")) }
