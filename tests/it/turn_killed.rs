@@ -95,7 +95,9 @@ fn origin_of(events: &[Event], fact: &Fact) -> Option<Origin> {
 }
 
 fn forget(body: &mut Value) {
-    const DIFFERS: [&str; 14] = [
+    const DIFFERS: [&str; 16] = [
+        "sha256",
+        "ts",
         "attempt", "receipts", "receipt", "hold", "sources", "request", "content", "read_at", "expires_at", "at", "asked_as",
         "cause", "revision", "seconds",
     ];
