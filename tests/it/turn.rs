@@ -106,7 +106,7 @@ async fn turns_are_listed_shown_and_put_to_the_policies_of_today() {
     assert_eq!(office.events().await.len(), before, "nothing is written");
     assert_eq!((kit.slack.posts().len(), kit.site.asked().len()), (1, 1), "nothing is sent");
     // A seat that may fetch no more would be denied.
-    let (_, changed) = said(&["seat", "change", "seat_front-desk", "--revoke", "web.*", "--reason", "no more"]);
+    let (_, changed) = said(&["seat", "change", "seat_front-desk", "--remove-grant", "web.*", "--reason", "no more"]);
     let (code, replayed) = said(&["turn", "replay"]);
     assert_eq!(code, Some(3), "{changed} {replayed}");
     assert!(replayed.contains("OTHERWISE") && replayed.contains("no grant for `web.fetch`"), "{replayed}");
