@@ -79,6 +79,18 @@ macro_rules! facts {
                     _ => Err(UnknownKind::Kind { kind: kind.to_owned(), schema }),
                 }
             }
+
+            /// The same from the text of a body, with nothing in between where its shape is the newest.
+            ///
+            /// # Errors
+            /// As [`Fact::read`]; [`UnknownKind::Body`] also when the text is no JSON.
+            pub fn read_text(kind: &str, schema: u16, body: &str) -> Result<Self, UnknownKind> {
+                let unfit = |source| UnknownKind::Body { kind: kind.to_owned(), source };
+                match (kind, schema) {
+                    $(($kind, $schema) => serde_json::from_str(body).map(Self::$name).map_err(unfit),)*
+                    _ => Self::read(kind, schema, serde_json::from_str(body).map_err(unfit)?),
+                }
+            }
         }
 
         $(impl From<$name> for Fact {

@@ -22,7 +22,7 @@ pub mod signal;
 pub mod subject;
 pub mod turn;
 
-pub use projection::{Projection, Row, decode};
+pub use projection::{Projection, Row, decode, taken};
 
 /// Every projection, in the order in which they fold one event. They never read each other.
 #[must_use]

@@ -17,6 +17,7 @@ pub mod deltas;
 pub mod entities;
 pub mod guard;
 mod in_force;
+mod look;
 pub mod model;
 mod outcome;
 pub mod pass;

@@ -3,7 +3,7 @@
 //! Every call leaves its story on one stream, `call-<deed>`: admitted or not, the hold, the intent, the
 //! outcome, the receipts. Whatever is intended and has no outcome is unknown, and is never tried again blind.
 
-use crate::admit::{Facts, component, rest, subjects, weigh};
+use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
@@ -19,9 +19,8 @@ use crate::purse::{Moments, accounts_of};
 use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{ApprovalId, DeniedBy, Label, PricesListed, ReceiptId, RefusalSubject, SeatCreated, Timestamp};
+use event::{ApprovalId, DeniedBy, Label, ReceiptId, SeatCreated, Timestamp};
 use fold::effect::effect_id;
-use fold::refusal::RefusalRow;
 use fold::setting;
 use record::{Append, Clock, Decided, Record};
 use std::sync::{Arc, RwLock};
@@ -166,34 +165,22 @@ impl Gate {
     /// # Errors
     /// As [`Gate::pass`].
     pub async fn ask(&self, call: &Call) -> Result<Verdict, GateError> {
-        let policy = self.policy().await?;
-        let seat: Option<SeatCreated> = self.setting(&setting::seat(&call.seat)).await?;
-        let prices: Option<PricesListed> = self.setting(setting::PRICES).await?;
-        let line = self.line(seat.as_ref()).await?;
-        let line: Vec<&SeatCreated> = line.iter().collect();
         let at = self.now();
-        let budgets = self.in_play(call, at).await?;
-        let names = budgets.iter().map(|one| one.budget.budget.clone()).collect();
-        let refusals = self.refusals(&subjects(call, self.parts.catalogue.as_ref(), names)).await?;
-        let approval = self.approval_of(call).await?;
-        let said_no = self.said_no(approval.as_ref()).await?;
-        let ahead = self.ahead_of(call).await?;
-        let no_grant = match component(call, self.parts.catalogue.as_ref()) {
-            Some((plugin, digest)) => self.no_grant(&plugin, &digest).await?,
-            None => None,
-        };
+        let looked = self.look(call, at).await?;
+        let line: Vec<&SeatCreated> = looked.line.iter().collect();
+        let said_no = self.said_no(looked.approval.as_ref()).await?;
         let facts = Facts {
-            seat: seat.as_ref(),
+            seat: looked.seat.as_ref(),
             line: &line,
             catalogue: self.parts.catalogue.as_ref(),
-            policy: &policy,
-            no_grant: no_grant.as_deref(),
-            prices: prices.as_ref(),
-            refusals: &refusals,
-            approval: approval.as_ref(),
-            ahead: ahead.as_ref(),
+            policy: &looked.policy,
+            no_grant: looked.no_grant.as_deref(),
+            prices: looked.prices.as_ref(),
+            refusals: &looked.refusals,
+            approval: looked.approval.as_ref(),
+            ahead: looked.ahead.as_ref(),
             said_no: said_no.as_deref(),
-            budgets: &budgets,
+            budgets: &looked.budgets,
             headroom: self.parts.headroom,
             at,
         };
@@ -358,15 +345,6 @@ impl Gate {
         key: &str,
     ) -> Result<Option<T>, GateError> {
         Ok(fold::decode(self.parts.record.row("setting", key).await?.as_ref()))
-    }
-
-    async fn refusals(&self, subjects: &[RefusalSubject]) -> Result<Vec<RefusalRow>, GateError> {
-        let mut standing = Vec::new();
-        for subject in subjects {
-            let row = self.parts.record.row("refusal", &fold::refusal::key(subject)).await?;
-            standing.extend(fold::decode::<RefusalRow>(row.as_ref()));
-        }
-        Ok(standing)
     }
 
     /// The seats above `seat`, nearest first, as far as the record knows them.
