@@ -45,7 +45,15 @@ impl Loaded {
         Self::of(engine, artifact, grant).await
     }
 
-    async fn of(
+    /// Whether loading it again with this grant would make the same.
+    pub(crate) fn is(&self, artifact: &Artifact, grant: Option<&PluginGranted>) -> bool {
+        let (routes, settings) = (grant.map(|grant| &grant.routes), grant.map(|grant| &grant.settings));
+        self.digest == artifact.digest
+            && *self.routes == *routes.map(Vec::as_slice).unwrap_or_default()
+            && settings.map_or_else(|| self.settings.is_empty(), |settings| *self.settings == *settings)
+    }
+
+    pub(crate) async fn of(
         engine: &Engine,
         artifact: Artifact,
         grant: Option<&PluginGranted>,

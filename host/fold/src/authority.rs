@@ -4,13 +4,13 @@
 //! facts about that seat's own work need nothing more; facts that change the office need the grant
 //! `record:<kind>` (or `record:*`), and a seat never hands another what it does not hold itself, be it a grant or a
 //! role. Only a person answers an approval, in a seat other than the one that asks. Whoever states it, no seat
-//! reports to itself through any chain.
+//! reports to itself through any chain, and no component that was revoked is installed or granted again.
 //!
 //! Source of the rules: mechanisms, sections 1 and 2; the third seed document on seats.
 
 use crate::seat::{EVERY_TOOL, holds_grant};
 use crate::setting;
-use event::{Actor, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
+use event::{Actor, ComponentRevoked, Digest, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
 use serde_json::Value;
 
 /// The longest chain of seats that report to one another: deeper than any organisation, and an end to the walk.
@@ -107,6 +107,16 @@ pub enum NoAuthority {
         /// The seat above it that reports to it.
         through: SeatId,
     },
+    /// The component was revoked, and never comes back.
+    #[error("the component {} was revoked and never comes back, so `{kind}` cannot be stated of it: {reason}", digest.short())]
+    RevokedComponent {
+        /// The component.
+        digest: Digest,
+        /// What.
+        kind: &'static str,
+        /// Why it was revoked.
+        reason: String,
+    },
     /// The chain above the seat is longer than [`LINE_SEATS_MAX`].
     #[error("the line above `{seat}` is longer than {LINE_SEATS_MAX} seats")]
     LongLine {
@@ -118,7 +128,7 @@ pub enum NoAuthority {
 /// Whether `actor` may state `fact`. `look` says what is known of a row of `setting`; a row that was not looked at
 /// is asked for, so that a forgotten read can never pass for an absent seat.
 pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
-    let outcome = line(fact, look).and_then(|()| match actor.principal.kind() {
+    let outcome = line(fact, look).and_then(|()| revoked(fact, look)).and_then(|()| match actor.principal.kind() {
         PrincipalKind::System => answers_itself(actor, fact),
         PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
     });
@@ -172,6 +182,23 @@ fn line(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
     Err(NoAuthority::LongLine { seat: created.seat.clone() }.into())
 }
 
+/// No component that was revoked comes back, whoever says so.
+fn revoked(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let digest = match fact {
+        Fact::PluginInstalled(body) => &body.digest,
+        Fact::PluginGranted(body) => &body.digest,
+        Fact::PluginProposed(body) => &body.version.digest,
+        _ => return Ok(()),
+    };
+    match row::<ComponentRevoked>(look, setting::revoked_component(digest))? {
+        None => Ok(()),
+        Some(revoked) => {
+            let (digest, kind) = (digest.clone(), fact.kind());
+            Err(NoAuthority::RevokedComponent { digest, kind, reason: revoked.reason }.into())
+        }
+    }
+}
+
 /// Whose work a fact is about, for the kinds that a seat states about its own.
 enum Own<'a> {
     /// Of the seat that acts.
@@ -196,6 +223,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
         | Fact::SeatHeld(_)
@@ -210,6 +238,9 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::BudgetSet(_)
         | Fact::PluginInstalled(_)
         | Fact::PluginGranted(_)
+        | Fact::PluginProposed(_)
+        | Fact::PluginRemoved(_)
+        | Fact::ComponentRevoked(_)
         | Fact::SubjectShredded(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
