@@ -2,8 +2,10 @@
 //!
 //! Reading one runs nothing and compiles nothing, so a file that nobody granted anything can be looked at.
 
-use crate::manifest::{Manifest, ManifestError, SECTION};
+use crate::manifest::{MANIFEST_BYTES_MAX, Manifest, ManifestError, SECTION};
 use event::Digest;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use wasmparser::{Encoding, Parser, Payload};
 
@@ -67,6 +69,23 @@ impl Artifact {
         })
     }
 
+    /// Reads the plugin in the file at `path`. A component that carries no manifest takes the one beside it, in a
+    /// file of the same name that ends in `.toml`, and is then what it would be with that text put in: the digest
+    /// covers both, so that a changed manifest is a changed plugin.
+    ///
+    /// # Errors
+    /// As [`Artifact::read`]. A manifest that stands both inside and beside is the one inside.
+    pub fn read_beside(bytes: Vec<u8>, path: &Path) -> Result<Self, ArtifactError> {
+        match Self::read(bytes.clone()) {
+            Err(ArtifactError::NoManifest { found: 0 }) => {
+                let beside = fs::read(path.with_extension("toml")).ok();
+                let beside = beside.filter(|text| text.len() <= MANIFEST_BYTES_MAX);
+                Self::read(beside.map(|text| with_manifest(bytes, &text)).ok_or(ArtifactError::NoManifest { found: 0 })?)
+            }
+            read => read,
+        }
+    }
+
     /// What the record says of it once it is installed.
     #[must_use]
     pub fn installed(&self) -> event::PluginInstalled {
@@ -78,6 +97,33 @@ impl Artifact {
             tools: self.manifest.offers(),
             offers: Vec::new(),
         }
+    }
+}
+
+/// `component` with a manifest put in, as one custom section at its end.
+#[must_use]
+pub fn with_manifest(mut component: Vec<u8>, manifest: &[u8]) -> Vec<u8> {
+    let name = SECTION.as_bytes();
+    let mut content = leb128(name.len());
+    content.extend_from_slice(name);
+    content.extend_from_slice(manifest);
+    component.push(0);
+    component.extend_from_slice(&leb128(content.len()));
+    component.extend_from_slice(&content);
+    component
+}
+
+/// A length as the binary format writes it: seven bits at a time, the lowest first.
+fn leb128(mut rest: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    loop {
+        let low = u8::try_from(rest & 0x7f).unwrap_or(0x7f);
+        rest >>= 7;
+        if rest == 0 {
+            out.push(low);
+            return out;
+        }
+        out.push(low | 0x80);
     }
 }
 
