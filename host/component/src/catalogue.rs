@@ -94,7 +94,7 @@ impl Plugins {
     pub fn guards(&self) -> Vec<GuardSpec> {
         let specs = self.loaded.values().filter_map(|loaded| match &loaded.ready {
             Ready::Guard { spec, .. } => Some(spec.as_ref().clone()),
-            Ready::Tool { .. } | Ready::Model { .. } => None,
+            Ready::Tool { .. } | Ready::Plain { .. } | Ready::Model { .. } => None,
         });
         specs.collect()
     }
@@ -110,8 +110,8 @@ impl Plugins {
             return Err(twice(&plugin, &format!("{}@{}", plugin, first.digest().short())));
         }
         match &loaded.ready {
-            Ready::Tool { tools, .. } => {
-                for (name, tool) in tools {
+            Ready::Tool { .. } | Ready::Plain { .. } => {
+                for (name, tool) in loaded.ready.tools() {
                     if let Some(first) = self.tools.insert(name.clone(), tool.clone()) {
                         return Err(twice(name, &first.spec.plugin));
                     }

@@ -182,9 +182,14 @@ pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Fai
 
 /// A stable lower-case word, or [`NO_WORD`].
 fn word(text: String) -> String {
+    word_of(&text).unwrap_or(NO_WORD).to_owned()
+}
+
+/// The text, if it is a stable lower-case word.
+pub(crate) fn word_of(text: &str) -> Option<&str> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is = !text.is_empty() && text.len() <= WORD_BYTES_MAX && text.bytes().all(plain);
-    if is { text } else { NO_WORD.to_owned() }
+    is.then_some(text)
 }
 
 #[cfg(test)]

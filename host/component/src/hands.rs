@@ -135,6 +135,10 @@ impl Hands {
             (Ready::Model { .. }, Payload::Infer(asked)) => {
                 self.call_model(loaded, &request.tool, asked, lent, deadline).await
             }
+            (Ready::Plain { pre, tools }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
+                let tool = tools.get(&request.tool).ok_or_else(|| not_offered(&request.tool))?;
+                self.call_plain(pre, tool, &input, lent, deadline).await
+            }
             _ => Err(failed(
                 FailureKind::Guest,
                 format!("`{}` does not offer `{}`", request.plugin, request.tool),
@@ -245,7 +249,7 @@ fn last_words_ms(limits: &Limits) -> u64 {
 }
 
 /// The output, if it is JSON within its limits that fits the tool's schema.
-fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
+pub(crate) fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
     if text.len() > limits.output_bytes {
         return Err(format!("{} bytes, and {} is the most", text.len(), limits.output_bytes));
     }

@@ -29,6 +29,7 @@ mod manifest;
 mod meter;
 mod offer;
 mod outgoing;
+mod plain;
 mod plugin;
 mod route;
 mod schema;
