@@ -31,6 +31,12 @@ use vault::Vault;
 /// Time enough for a guest to turn a timeout into a failure of its own.
 const LAST_WORDS_MS_MAX: u64 = 500;
 
+/// How long a model guest that was told to stop has to hang up and say so. Within a second of the word everything is
+/// over, and a guest that waits for its provider's first byte cannot hear the word at all.
+const HANG_UP_MS: u64 = 250;
+/// What is said of a call that was stopped.
+const STOPPED: &str = "it was stopped before the model had answered";
+
 /// Longest reason of the way out that goes with a failure: it may name all routes that were granted.
 const REASON_BYTES_MAX: usize = 1024;
 
@@ -227,20 +233,32 @@ impl Hands {
                 format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
             return Err(failed(FailureKind::TooLong, message));
         }
-        let pre = pre.clone();
+        let (pre, deltas) = (pre.clone(), lent.deltas.clone());
         let ran = guest::run(&self.engine, World::Model, lent, deadline, move |store| {
             Box::pin(async move {
                 let model = pre.instantiate_async(&mut *store).await?;
                 model.chancery_model_inference().call_infer(store, &request).await
             })
         });
-        match ran.await.map_err(|ended| ended.failure(name, limits))? {
+        let ran = tokio::select! {
+            biased;
+            ran = ran => ran,
+            () = left_alone(deltas.as_deref()) => return Err(failed(FailureKind::Stopped, STOPPED.to_owned())),
+        };
+        match ran.map_err(|ended| ended.failure(name, limits))? {
             Err(failure) => Err(convert::model_failure(failure, limits)),
             Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
                 failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
             }),
         }
     }
+}
+
+/// Returns when nobody has waited for the answer for [`HANG_UP_MS`].
+async fn left_alone(deltas: Option<&dyn Deltas>) {
+    let Some(deltas) = deltas else { return std::future::pending().await };
+    deltas.stopped().await;
+    tokio::time::sleep(Duration::from_millis(HANG_UP_MS)).await;
 }
 
 /// How long before its end a call's requests end: so that the guest can still say what happened.

@@ -63,6 +63,9 @@ pub struct Price {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
     /// For one call.
@@ -84,6 +87,9 @@ pub struct LongContext {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
 }
