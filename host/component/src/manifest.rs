@@ -174,7 +174,9 @@ pub enum ManifestError {
         world: &'static str,
     },
     /// A function or a description of a tool that says them itself.
-    #[error("`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools")]
+    #[error(
+        "`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools"
+    )]
     PlainAlone {
         /// The tool.
         tool: String,

@@ -10,7 +10,9 @@
 
 use crate::seat::{EVERY_TOOL, holds_grant};
 use crate::setting;
-use event::{Actor, ComponentRevoked, Digest, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
+use event::{
+    Actor, ComponentRevoked, Digest, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId,
+};
 use serde_json::Value;
 
 /// The longest chain of seats that report to one another: deeper than any organisation, and an end to the walk.
@@ -128,10 +130,11 @@ pub enum NoAuthority {
 /// Whether `actor` may state `fact`. `look` says what is known of a row of `setting`; a row that was not looked at
 /// is asked for, so that a forgotten read can never pass for an absent seat.
 pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
-    let outcome = line(fact, look).and_then(|()| revoked(fact, look)).and_then(|()| match actor.principal.kind() {
-        PrincipalKind::System => answers_itself(actor, fact),
-        PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
-    });
+    let outcome =
+        line(fact, look).and_then(|()| revoked(fact, look)).and_then(|()| match actor.principal.kind() {
+            PrincipalKind::System => answers_itself(actor, fact),
+            PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
+        });
     match outcome {
         Ok(()) => Verdict::May,
         Err(Unsettled::No(why)) => Verdict::MayNot(why),
