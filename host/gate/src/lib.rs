@@ -35,7 +35,7 @@ pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touch
 pub use deltas::Deltas;
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
-    InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
+    InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;

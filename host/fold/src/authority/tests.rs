@@ -79,6 +79,18 @@ fn a_seat_hands_on_only_what_it_holds() {
     for more in ["slack.react", "slack.*", "web", "record:policy.applied", "*"] {
         assert!(matches!(makes(&[more]), Verdict::MayNot(NoAuthority::Escalates { .. })), "{more}");
     }
+    let role = |grants: &[&str]| {
+        let grants = [&["record:seat.created"], grants].concat();
+        let rows = office(&[created("head", None, &grants)]);
+        let cook = SeatCreated { role: "cook".into(), ..created("new", None, &[]) };
+        asked(&rows, agent("head"), Some("head"), cook)
+    };
+    for held in [&[][..], &["*"], &["role:baker"], &["role:r"]] {
+        assert!(matches!(role(held), Verdict::MayNot(NoAuthority::Escalates { .. })), "{held:?}");
+    }
+    for held in ["role:cook", "role:*", "record:*"] {
+        assert_eq!(role(&[held]), Verdict::May, "{held}");
+    }
     let without = office(&[created("head", None, &["web.*"])]);
     let verdict = asked(&without, agent("head"), Some("head"), created("new", None, &[]));
     assert!(matches!(verdict, Verdict::MayNot(NoAuthority::NoGrant { .. })));
@@ -86,7 +98,8 @@ fn a_seat_hands_on_only_what_it_holds() {
 
 #[test]
 fn no_seat_reports_to_itself_even_when_the_host_says_so() {
-    let rows = office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
+    let rows =
+        office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
     let verdict = asked(&rows, PrincipalId::host(), None, created("c", Some("a"), &[]));
     assert!(matches!(verdict, Verdict::MayNot(NoAuthority::OwnLine { .. })));
     assert!(matches!(
