@@ -222,6 +222,10 @@ fn call(fact: &Fact) -> String {
         Fact::CallDenied(b) => {
             format!("{} on {}: {}", short(&b.tool), short(b.resource.text()), short(b.reason.text()))
         }
+        Fact::CallClassified(b) => {
+            let class = b.class.as_deref().unwrap_or("unknown, so a person is asked");
+            format!("{} is {class}: {}", short(&b.tool), short(b.why.text()))
+        }
         Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
         Fact::HoldTaken(b) => {
             let accounts: Vec<String> = b.accounts.iter().map(event::Account::key).collect();

@@ -305,6 +305,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::CallAdmitted(_)
         | Fact::CallDenied(_)
         | Fact::CallRefused(_)
+        | Fact::CallClassified(_)
         | Fact::HoldTaken(_)
         | Fact::HoldStarted(_)
         | Fact::HoldSettled(_)

@@ -9,6 +9,7 @@
 pub mod ahead;
 pub mod approval;
 pub mod authority;
+pub mod class;
 pub mod effect;
 pub mod message;
 pub mod moment;
@@ -48,5 +49,6 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &effect::Effects,
         &effect::Receipts,
         &subject::Subjects,
+        &class::Classes,
     ]
 }

@@ -13,6 +13,7 @@ pub mod approval;
 mod begin;
 pub mod call;
 pub mod catalogue;
+pub mod classify;
 pub mod deltas;
 pub mod entities;
 pub mod guard;
@@ -32,6 +33,7 @@ pub mod verdict;
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
 pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
+pub use classify::Classifier;
 pub use deltas::Deltas;
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{

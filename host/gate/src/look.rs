@@ -5,18 +5,21 @@
 
 use crate::admit::{component, subjects};
 use crate::call::Call;
+use crate::catalogue::EffectClass;
+use crate::classify::class_of;
 use crate::entities::LINE_SEATS_MAX;
 use crate::in_force::no_grant;
 use crate::pass::{Gate, GateError};
 use crate::policy::PolicySet;
 use crate::purse::{account_keys, budget_keys, has_purse, in_play, with_accounts};
 use event::{Digest, PricesListed, RefusalSubject, SeatCreated, Timestamp};
+use fold::Projection;
 use fold::ahead::{Ahead, AheadRow};
 use fold::approval::{ApprovalRow, Approvals, approval_id};
+use fold::class::Classes;
 use fold::purse::InPlay;
 use fold::refusal::{RefusalRow, Refusals};
 use fold::setting::{self, InForce, Settings};
-use fold::{Projection, decode};
 use record::{RowKey, Rows};
 use std::sync::Arc;
 
@@ -33,6 +36,8 @@ pub(crate) struct Looked {
     pub(crate) refusals: Vec<RefusalRow>,
     pub(crate) approval: Option<ApprovalRow>,
     pub(crate) ahead: Option<AheadRow>,
+    /// What it was judged to be, when its tool declares no class.
+    pub(crate) class: Option<EffectClass>,
     /// Why the plugin may use none of its routes; nothing when it may, or has none.
     pub(crate) no_grant: Option<String>,
 }
@@ -44,6 +49,7 @@ struct Places {
     routed: Option<(String, Digest)>,
     approval: Option<String>,
     ahead: Option<String>,
+    class: Option<String>,
     subjects: Vec<RefusalSubject>,
     /// Names; none when the call costs nothing.
     budgets: Vec<RowKey>,
@@ -61,6 +67,7 @@ impl Places {
             routed: component.filter(|(plugin, _)| !catalogue.routes(plugin).is_empty()),
             approval,
             ahead: gate.ahead_key(call),
+            class: gate.class_key(call),
             subjects: subjects(call, catalogue, Vec::new()),
             budgets: budget_keys(call, catalogue),
         }
@@ -78,6 +85,7 @@ impl Places {
         keys.extend(self.budgets.iter().cloned());
         keys.extend(self.approval.iter().map(|id| RowKey::new(Approvals.name(), id)));
         keys.extend(self.ahead.iter().map(|key| RowKey::new(Ahead.name(), key)));
+        keys.extend(self.class.iter().map(|key| RowKey::new(Classes.name(), key)));
         keys.extend(self.subjects.iter().map(refusal));
         keys
     }
@@ -119,6 +127,7 @@ impl Gate {
             refusals,
             approval: places.approval.as_ref().and_then(|id| rows.state(Approvals.name(), id)),
             ahead: places.ahead.as_ref().and_then(|key| rows.state(Ahead.name(), key)),
+            class: class_of(places.class.as_ref().and_then(|key| rows.state(Classes.name(), key))),
             no_grant: places.routed.as_ref().and_then(|(plugin, digest)| no_grant(&rows, plugin, digest)),
             seat,
             budgets,

@@ -7,7 +7,8 @@ use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, EffectClass};
+use crate::classify::Classifier;
 use crate::deltas::Deltas;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
@@ -78,6 +79,8 @@ pub struct Gate {
     pub(crate) parts: GateParts,
     pub(crate) kept: RwLock<Option<Kept>>,
     pub(crate) moments: Moments,
+    /// Who judges the calls of tools that declare no effect class.
+    pub(crate) classifier: Option<Classifier>,
 }
 
 /// What came of a call.
@@ -124,7 +127,8 @@ impl Gate {
     /// [`GateError::NoPurse`] when there is no budget; [`GateError::NoPolicy`] and [`GateError::Policy`] when
     /// the record has no policy set that loads.
     pub async fn new(parts: GateParts) -> Result<Self, GateError> {
-        let gate = Self { parts, kept: RwLock::new(None), moments: Moments::default() };
+        let (kept, moments) = (RwLock::new(None), Moments::default());
+        let gate = Self { parts, kept, moments, classifier: None };
         gate.has_purse().await?;
         let (head, _) = gate.parts.record.head().await?;
         gate.parts.record.events_at(&[head]).await?.iter().for_each(|event| gate.moments.saw(event.at));
@@ -146,7 +150,7 @@ impl Gate {
         let story = Story::of(&call);
         // What nobody holds any more must not stand in this call's way.
         self.clear_holds().await?;
-        match self.ask(&call).await? {
+        match self.verdict(&call, &story).await? {
             Verdict::Denied(denial) => {
                 self.tell(&call, story.denied(&denial)).await?;
                 Ok(Passed::Denied(denial))
@@ -165,6 +169,12 @@ impl Gate {
     /// # Errors
     /// As [`Gate::pass`].
     pub async fn ask(&self, call: &Call) -> Result<Verdict, GateError> {
+        self.ask_as(call, None).await
+    }
+
+    /// The same for a call that is taken to be of `class` where its tool declares none; of what it was judged to be when
+    /// nothing is said.
+    pub(crate) async fn ask_as(&self, call: &Call, class: Option<EffectClass>) -> Result<Verdict, GateError> {
         let at = self.now();
         let looked = self.look(call, at).await?;
         let line: Vec<&SeatCreated> = looked.line.iter().collect();
@@ -179,6 +189,7 @@ impl Gate {
             refusals: &looked.refusals,
             approval: looked.approval.as_ref(),
             ahead: looked.ahead.as_ref(),
+            class: class.or(looked.class),
             said_no: said_no.as_deref(),
             budgets: &looked.budgets,
             headroom: self.parts.headroom,

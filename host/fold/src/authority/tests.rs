@@ -98,8 +98,7 @@ fn a_seat_hands_on_only_what_it_holds() {
 
 #[test]
 fn no_seat_reports_to_itself_even_when_the_host_says_so() {
-    let rows =
-        office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
+    let rows = office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
     let verdict = asked(&rows, PrincipalId::host(), None, created("c", Some("a"), &[]));
     assert!(matches!(verdict, Verdict::MayNot(NoAuthority::OwnLine { .. })));
     assert!(matches!(

@@ -242,7 +242,7 @@ pub fn person(name: &str) -> PrincipalId {
     PrincipalId::parse(name).unwrap()
 }
 
-fn policies() -> Vec<PolicyText> {
+pub fn policies() -> Vec<PolicyText> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "cedar"));

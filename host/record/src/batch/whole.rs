@@ -109,9 +109,7 @@ impl Batch<'_> {
 }
 
 /// The events of a page, made on a thread of its own: that is the half of the work that needs nothing else.
-async fn made(
-    read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>,
-) -> Result<Vec<Event>, Error> {
+async fn made(read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>) -> Result<Vec<Event>, Error> {
     let making = tokio::task::spawn_blocking(move || read()?.into_iter().map(Stored::read).collect());
     making.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
 }
