@@ -304,8 +304,14 @@ pub async fn first(
     let Some((applied, _)) = sets::in_force(record).await? else {
         let files = folder::files(&config.policies)?;
         let digest = first_digest(config, installed, &files)?;
-        let fact =
-            PolicyApplied { digest, files, base: None, reason: FIRST_REASON.to_owned(), corrective: false };
+        let fact = PolicyApplied {
+            digest,
+            files,
+            base: None,
+            reason: FIRST_REASON.to_owned(),
+            corrective: false,
+            by: None,
+        };
         return Ok(Some(crate::seed::Wanted::new(setting::POLICY.to_owned(), "policy", "office", fact)));
     };
     if let Some(difference) = difference(config, &applied.digest) {

@@ -199,7 +199,10 @@ fn turn(fact: &Fact) -> Option<String> {
         Fact::RequestLapsed(b) => format!("{} did not answer {}", b.holder, b.asker),
         Fact::MomentSet(b) => format!("{} looks at {} again at {}", b.seat, b.topic, b.at),
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
-        Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
+        Fact::TurnOpened(b) => {
+            let asked = b.asked.as_ref().map_or_else(String::new, |asked| format!(" for {asked}"));
+            format!("{}{asked} about {} with {}", b.seat, b.topic, b.model)
+        }
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
         Fact::StepStarted(b) => {
             format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string()))
@@ -218,6 +221,10 @@ fn call(fact: &Fact) -> String {
         }
         Fact::CallDenied(b) => {
             format!("{} on {}: {}", short(&b.tool), short(b.resource.text()), short(b.reason.text()))
+        }
+        Fact::CallClassified(b) => {
+            let class = b.class.as_deref().unwrap_or("unknown, so a person is asked");
+            format!("{} is {class}: {}", short(&b.tool), short(b.why.text()))
         }
         Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
         Fact::HoldTaken(b) => {

@@ -3,13 +3,14 @@
 //! Nothing here decides anything; it only says which part is given to which.
 
 use crate::config::{Config, SecretSource};
+use crate::serve::SYSTEM_SEAT;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::{Artifact, Engine, EngineParts, Hands, Plugins, Pool};
 use egress::{Egress, EgressConfig, Origin, Resolve};
 use event::{Digest, PluginGranted, SeatId, Timestamp};
 use fold::setting;
-use gate::{Catalogue, Gate, GateParts};
+use gate::{Catalogue, Classifier, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -120,6 +121,12 @@ pub async fn gate(
         approvals: config.approvals.times()?,
     })
     .await?;
+    let gate = match &config.office.classifier {
+        Some(model) => {
+            gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.clone() })
+        }
+        None => gate,
+    };
     Ok((gate, hands))
 }
 

@@ -93,7 +93,8 @@ pub struct Manifest {
 pub struct ToolEntry {
     /// `family.verb`.
     pub name: String,
-    /// What it may do outside.
+    /// What it may do outside; nothing said means that each call is judged by itself.
+    #[serde(default = "undeclared")]
     pub effect: EffectClass,
     /// The exported function that is this tool, where its name does not say it: in the world `plain` alone.
     #[serde(default)]
@@ -107,6 +108,10 @@ pub struct ToolEntry {
     /// Its key on the price list, when calling it costs money.
     #[serde(default)]
     pub price_key: Option<String>,
+}
+
+fn undeclared() -> EffectClass {
+    EffectClass::Undeclared
 }
 
 impl ToolEntry {

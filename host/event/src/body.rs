@@ -20,7 +20,7 @@ pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
 pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
-pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
+pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
     BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,
     PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,

@@ -3,13 +3,14 @@
 
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
-    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
-    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
-    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
-    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
-    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed,
+    EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
+    HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted,
+    PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed,
+    PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered,
+    RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted,
+    SubjectShredded, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 
@@ -77,6 +78,18 @@ macro_rules! facts {
                         .map(Self::$name)
                         .map_err(|source| UnknownKind::Body { kind: kind.to_owned(), source }),)*
                     _ => Err(UnknownKind::Kind { kind: kind.to_owned(), schema }),
+                }
+            }
+
+            /// The same from the text of a body, with nothing in between where its shape is the newest.
+            ///
+            /// # Errors
+            /// As [`Fact::read`]; [`UnknownKind::Body`] also when the text is no JSON.
+            pub fn read_text(kind: &str, schema: u16, body: &str) -> Result<Self, UnknownKind> {
+                let unfit = |source| UnknownKind::Body { kind: kind.to_owned(), source };
+                match (kind, schema) {
+                    $(($kind, $schema) => serde_json::from_str(body).map(Self::$name).map_err(unfit),)*
+                    _ => Self::read(kind, schema, serde_json::from_str(body).map_err(unfit)?),
                 }
             }
         }
@@ -150,6 +163,8 @@ facts! {
     "call.denied" 1 CallDenied,
     /// A standing no to a subject was met.
     "call.refused" 1 CallRefused,
+    /// A model judged what a call may do outside.
+    "call.classified" 1 CallClassified,
     /// A subject is refused from now on.
     "refusal.raised" 1 RefusalRaised,
     /// A refusal stands no more.

@@ -1,6 +1,6 @@
 //! Effects and receipts: one effect for each meaning and content, and what is still unknown.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{EffectId, EffectIntended, Event, Fact, Origin, ReceiptRecorded, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -76,21 +76,24 @@ impl Projection for Effects {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let before = decode::<EffectRow>(row.as_ref());
         let after = match &event.fact {
             Fact::EffectIntended(body) => intended(body, event.at),
             Fact::EffectSent(body) => EffectRow {
                 state: EffectState::Sent,
                 reference: Some(body.reference.clone()),
                 reason: None,
-                ..before?
+                ..taken::<EffectRow>(row)?
             },
-            Fact::EffectFailed(body) => {
-                EffectRow { state: EffectState::Failed, reason: body.reason.value().cloned(), ..before? }
-            }
-            Fact::EffectLeftUnknown(body) => {
-                EffectRow { state: EffectState::Unknown, reason: body.reason.value().cloned(), ..before? }
-            }
+            Fact::EffectFailed(body) => EffectRow {
+                state: EffectState::Failed,
+                reason: body.reason.value().cloned(),
+                ..taken::<EffectRow>(row)?
+            },
+            Fact::EffectLeftUnknown(body) => EffectRow {
+                state: EffectState::Unknown,
+                reason: body.reason.value().cloned(),
+                ..taken::<EffectRow>(row)?
+            },
             _ => return row,
         };
         let open = matches!(after.state, EffectState::Intended | EffectState::Unknown);

@@ -9,6 +9,7 @@
 pub mod ahead;
 pub mod approval;
 pub mod authority;
+pub mod class;
 pub mod effect;
 pub mod message;
 pub mod moment;
@@ -23,7 +24,7 @@ pub mod signal;
 pub mod subject;
 pub mod turn;
 
-pub use projection::{Projection, Row, decode};
+pub use projection::{Projection, Row, decode, taken};
 
 /// Every projection, in the order in which they fold one event. They never read each other.
 #[must_use]
@@ -48,5 +49,6 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &effect::Effects,
         &effect::Receipts,
         &subject::Subjects,
+        &class::Classes,
     ]
 }

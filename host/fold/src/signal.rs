@@ -3,7 +3,7 @@
 //! `n` is what *others* added since the seat last looked; opening a turn is looking. Source of the figures:
 //! mechanisms, section 3.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{Event, EventId, Fact, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Projection for Signals {
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
         let (seat, topic, weight) = reach(&event.fact)?;
-        let before = decode::<SignalRow>(row.as_ref());
+        let before = taken::<SignalRow>(row);
         let asked_by = match &event.fact {
             // The message itself, not what was found out about it.
             Fact::DeliveryClassified(body) => body.message.clone().unwrap_or_else(|| body.delivery.clone()),

@@ -207,6 +207,7 @@ fn whole(count: usize) -> impl FnMut() {
                 refusals: &[],
                 approval: None,
                 ahead: None,
+                class: None,
                 said_no: None,
                 budgets: &[],
                 headroom: 3,

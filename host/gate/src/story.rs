@@ -8,10 +8,10 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
-    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
-    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
-    RefusalRaised, RefusalSubject, StreamName,
+    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectFailed, EffectId,
+    EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased,
+    HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId,
+    ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -104,6 +104,11 @@ impl Story {
             lifts_at: refusal.lifts_at,
         };
         [self.say("refused", Label::host(), fact)]
+    }
+
+    /// What the call was judged to be.
+    pub(crate) fn classified(&self, fact: CallClassified) -> Proposed {
+        self.say("classified", self.label.clone(), fact)
     }
 
     /// A fact about the approval of this call, named after what it says.

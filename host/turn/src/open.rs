@@ -62,6 +62,7 @@ fn opened(turn: &TurnId, opening: Opening) -> Proposed {
             reply_to,
             model,
             steps_max,
+            asked: wake.asked,
         }
         .into(),
     }

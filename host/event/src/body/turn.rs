@@ -32,6 +32,9 @@ pub struct TurnOpened {
     pub model: String,
     /// The most steps it may take.
     pub steps_max: u32,
+    /// The seat that was asked, when it is vacant and `seat` works for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<SeatId>,
 }
 
 /// How a turn ended.

@@ -4,13 +4,14 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
-    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
-    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
-    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
-    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
-    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed,
+    EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
+    HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted,
+    PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed,
+    PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered,
+    RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted,
+    SubjectShredded, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 
@@ -44,6 +45,7 @@ personal! {
     ApprovalGivenAhead { resource, reason }
     ApprovalWithdrawn { reason }
     CallAdmitted { resource }
+    CallClassified { why }
     CallDenied { resource, reason }
     DeliveryReceived { payload }
     EffectFailed { reason }

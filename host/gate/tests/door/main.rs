@@ -7,6 +7,7 @@
 
 mod approvals;
 mod children;
+mod classify;
 mod kit;
 mod purse;
 mod refusals;

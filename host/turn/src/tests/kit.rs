@@ -269,7 +269,7 @@ pub fn opening(steps_max: u32) -> Opening {
     .into();
     let asked_by = EventId::derived(&["message-1.0", &fact.body().to_string()]);
     Opening {
-        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by },
+        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by, asked: None },
         reply_to: Some(ReplyTo {
             tool: "slack.post".into(),
             destination: json!({"channel": "C1", "thread_ts": "1.0"}),
