@@ -76,6 +76,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
+            drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {

@@ -106,6 +106,7 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            drill: false,
         };
         self.append(StreamName::new("turn", &turn), fact.into()).await;
         turn

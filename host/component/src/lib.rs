@@ -30,6 +30,7 @@ mod meter;
 mod offer;
 mod outgoing;
 mod plugin;
+mod recall;
 mod route;
 mod schema;
 mod state;

@@ -196,6 +196,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::EffectStated(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
         | Fact::SeatHeld(_)
@@ -235,6 +236,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectSent(_)
         | Fact::EffectFailed(_)
         | Fact::EffectLeftUnknown(_)
+        | Fact::EffectCaptured(_)
+        | Fact::EffectRecalled(_)
         | Fact::ReceiptRecorded(_) => Own::Host,
     }
 }

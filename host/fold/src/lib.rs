@@ -45,6 +45,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &purse::Holds,
         &purse::Accounts,
         &effect::Effects,
+        &effect::TurnEffects,
         &effect::Receipts,
         &subject::Subjects,
     ]

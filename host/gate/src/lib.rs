@@ -14,6 +14,7 @@ mod begin;
 pub mod call;
 pub mod catalogue;
 pub mod deltas;
+pub mod effect;
 pub mod entities;
 pub mod guard;
 mod in_force;
@@ -30,8 +31,9 @@ pub mod verdict;
 
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
-pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
+pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches, recall_spec, recall_tool};
 pub use deltas::Deltas;
+pub use effect::{Reader, Recalled, StateError, captured};
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
     InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,

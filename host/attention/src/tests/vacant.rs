@@ -42,6 +42,7 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            drill: false,
         };
         self.append(StreamName::new("turn", wake.turn()), Fact::from(opened)).await;
         self.end(&wake.turn()).await;

@@ -32,6 +32,9 @@ pub struct TurnOpened {
     pub model: String,
     /// The most steps it may take.
     pub steps_max: u32,
+    /// Whether it is a drill: its effects are captured, and nothing of it is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drill: bool,
 }
 
 /// How a turn ended.

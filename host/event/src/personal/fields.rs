@@ -5,7 +5,8 @@ use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
-    DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
+    DeliveryClassified, DeliveryReceived, EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown,
+    EffectRecalled, EffectSent, EffectStated,
     HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
     MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
     PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
@@ -49,6 +50,9 @@ personal! {
     EffectFailed { reason }
     EffectIntended { input }
     EffectLeftUnknown { reason }
+    EffectCaptured { input }
+    EffectRecalled { reason }
+    EffectStated { saw }
     MessageReceived { text }
     ReceiptRecorded { address }
     RequestAnswered { answer }
@@ -75,6 +79,7 @@ impl Fact {
                 | ApprovalDenied(_)
                 | ApprovalGivenAhead(_)
                 | ApprovalWithdrawn(_)
+                | EffectStated(_)
         )
     }
 

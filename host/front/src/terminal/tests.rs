@@ -70,6 +70,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         reply_to,
         model: "scripted/story".into(),
         steps_max: 9,
+        drill: false,
     };
     state(record, n, opened).await;
     let denied = CallDenied {

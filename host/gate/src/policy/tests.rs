@@ -21,6 +21,8 @@ pub(super) fn tool(name: &str, effect: EffectClass, touches: Touches, input_sche
         effect,
         touches,
         price_key: None,
+        exact: false,
+        recall: false,
     })
 }
 

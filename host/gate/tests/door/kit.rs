@@ -180,6 +180,8 @@ impl Catalogue for Shelf {
                 effect,
                 touches,
                 price_key: None,
+                exact: false,
+                recall: false,
             })
         };
         let to = |pointer: &str| Touches::Destination(vec![pointer.to_owned()]);
@@ -367,6 +369,7 @@ impl Office {
             cause: EventId::derived(&["asked"]),
             fence: None,
             within: Vec::new(),
+            drill: false,
         }
     }
 
@@ -426,5 +429,6 @@ pub fn parts(record: &Record, catalogue: Arc<Shelf>, world: &Arc<World>, clock: 
         clock: clock.clone(),
         headroom: 3,
         approvals: ApprovalTimes::default(),
+        drill: false,
     }
 }
