@@ -187,7 +187,7 @@ fn artifact(name: &str, file: &Path) -> Result<Artifact> {
     let bytes = std::fs::read(file).with_context(|| {
         format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
     })?;
-    let artifact = Artifact::read(bytes).with_context(|| format!("`{}` is not a plugin", file.display()))?;
+    let artifact = Artifact::read_beside(bytes, file).with_context(|| format!("`{}` is not a plugin", file.display()))?;
     if artifact.manifest.name != name {
         bail!(
             "`{}` is the plugin `{}`, and the configuration calls it `{name}`",

@@ -25,8 +25,8 @@ pub use effect::{
 };
 pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, LongContext, NodeStarted, Period, PluginGranted, PluginInstalled,
-    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
+    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period, PluginGranted,
+    PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
     ToolOffered,
 };
 pub use purse::{

@@ -36,7 +36,7 @@ pub use deltas::Deltas;
 pub use effect::{Reader, Recalled, StateError, captured};
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
-    InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
+    InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;

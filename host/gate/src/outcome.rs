@@ -117,13 +117,15 @@ fn figures(held: &HeldCall, reached: &Reached, seconds: u64) -> Figures {
     if is_model && usage.input_tokens == 0 {
         return Figures::None("the usage that came back counts no input, and there was some");
     }
-    let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    let counts =
+        [usage.input_tokens, usage.cached_input_tokens, usage.cache_write_tokens, usage.output_tokens];
+    let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
     match cost(&price.listed, usage, seconds) {
         None => Figures::Above(None),
         Some(_) if counts.into_iter().any(|count| count > COUNT_MAX) => Figures::Above(None),
         Some(charged) if charged < NanoUsd::ZERO => Figures::None("the usage that came back has no price"),
         Some(charged) if charged > price.amount => Figures::Above(Some((charged, usage))),
-        Some(_) if usage.cached_input_tokens > usage.input_tokens => {
+        Some(_) if cached > usage.input_tokens => {
             Figures::None("the usage that came back counts more cached input than input")
         }
         Some(_) if usage.output_tokens > price.worst.usage.output_tokens => {

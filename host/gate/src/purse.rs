@@ -38,8 +38,8 @@ impl Most {
                 let bytes = serde_json::to_vec(request).map_or(u64::MAX, |bytes| bytes.len() as u64);
                 let usage = Usage {
                     input_tokens: bytes.div_ceil(BYTES_PER_TOKEN),
-                    cached_input_tokens: 0,
                     output_tokens: u64::from(request.output_tokens_max),
+                    ..Usage::default()
                 };
                 Self { usage, input_tokens_max: bytes }
             }

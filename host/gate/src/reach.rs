@@ -94,6 +94,8 @@ pub enum FailureKind {
     TooLong,
     /// The provider refuses the request.
     ProviderRefused,
+    /// Whoever asked said stop while the call ran.
+    Stopped,
     /// Any other reason.
     Other(String),
 }

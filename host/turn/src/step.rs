@@ -85,7 +85,7 @@ fn answer(response: &InferResponse) -> Result<Value, Failure> {
     let says_something = |part: &Part| match part {
         Part::Text(text) => !text.trim().is_empty(),
         Part::ToolCall(_) => true,
-        Part::ToolResult(_) => false,
+        _ => false,
     };
     if !response.parts.iter().any(says_something) {
         let why = match response.stop {

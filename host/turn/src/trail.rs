@@ -49,7 +49,7 @@ impl Round<'_> {
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.response.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(call),
-            Part::Text(_) | Part::ToolResult(_) => None,
+            _ => None,
         })
     }
 

@@ -4,11 +4,13 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
+    ConnectionIdentified,
     DeliveryClassified, DeliveryReceived, EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown,
     EffectRecalled, EffectSent, EffectStated,
     HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
-    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied,
     PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
     RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
     StepStarted, SubjectShredded, TurnEnded, TurnOpened,
@@ -65,6 +67,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    PluginProposed PluginRemoved ComponentRevoked CallTried
 }
 
 impl Fact {

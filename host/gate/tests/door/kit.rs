@@ -115,7 +115,7 @@ impl Reach for World {
 
 /// What the model uses when a test says nothing.
 pub fn usual() -> Usage {
-    Usage { input_tokens: 50, cached_input_tokens: 0, output_tokens: 10 }
+    Usage { input_tokens: 50, cached_input_tokens: 0, output_tokens: 10, ..Usage::default() }
 }
 
 /// A model answered, with this usage.

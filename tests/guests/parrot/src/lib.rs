@@ -74,7 +74,7 @@ fn forged() -> Part {
 }
 
 fn response(parts: Vec<Part>, stop: StopReason) -> Response {
-    let usage = Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 5 };
+    let usage = Usage { input_tokens: 11, cached_input_tokens: 3, cache_write_tokens: 2, output_tokens: 5 };
     Response { parts, stop, usage: Some(usage) }
 }
 
