@@ -118,6 +118,7 @@ pub async fn gate(
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,
+        drill: config.office.drill,
     })
     .await?;
     Ok((gate, hands))

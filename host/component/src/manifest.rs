@@ -194,8 +194,8 @@ pub enum ManifestError {
     /// A list of calls to see, in a manifest that is no guard's, or one that names none.
     #[error("`[sees]` is for guards, and names `effects`, `tools` or `models = true`")]
     Sees,
-    /// A read that would be read back.
-    #[error("`{tool}` is a read: there is nothing to recall of it")]
+    /// A read, or a plain function, that would be read back.
+    #[error("`{tool}` has no `recall`: it is a read, or its component is of no world that can read back")]
     Recall {
         /// The tool.
         tool: String,
@@ -284,6 +284,9 @@ impl Manifest {
         if !offers {
             let world = if self.world == World::Plain { World::Tool } else { self.world };
             return Err(ManifestError::Offers { world: world.word() });
+        }
+        if let Some(tool) = self.tools.iter().find(|tool| tool.recall && self.world == World::Plain) {
+            return Err(ManifestError::Recall { tool: tool.name.clone() });
         }
         let told = |tool: &&ToolEntry| tool.function.is_some() || tool.description.is_some();
         if let Some(tool) = self.tools.iter().find(told).filter(|_| self.world != World::Plain) {

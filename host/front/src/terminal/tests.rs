@@ -28,6 +28,7 @@ fn session(name: &str) -> Session {
         host: host(),
         silence_ms_max: 20_000,
         answers: None,
+        drill: false,
     }
 }
 

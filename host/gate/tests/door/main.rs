@@ -7,6 +7,7 @@
 
 mod approvals;
 mod children;
+mod effects;
 mod kit;
 mod purse;
 mod refusals;
