@@ -107,6 +107,9 @@ pub struct OfficeConfig {
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
     pub steps_max: u32,
+    /// Whether this host does a drill: every effect is captured, and none is sent.
+    #[serde(default)]
+    pub drill: bool,
     /// The most turns that run at once.
     #[serde(default = "turns_max")]
     pub turns_max: usize,

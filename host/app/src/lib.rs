@@ -5,6 +5,8 @@ pub mod cards;
 pub mod cli;
 pub mod config;
 pub mod doctor;
+pub mod effect;
+pub mod effects;
 pub mod journal;
 pub mod look;
 pub mod owner;

@@ -76,6 +76,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
+            drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -116,7 +117,8 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, turns(office, stop))?;
+    let effects = crate::effects::keep(office.clone(), stop.clone());
+    tokio::try_join!(classify(office.clone(), stop.clone()), cards, effects, turns(office, stop))?;
     Ok(())
 }
 
@@ -273,7 +275,9 @@ async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
 }
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
-    let place = match office.record.event(&wake.asked_by).await? {
+    let asked = office.record.event(&wake.asked_by).await?;
+    let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
+    let place = match asked {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
         _ => None,
     };
@@ -282,12 +286,22 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         reply_to: place.as_ref().and_then(reply_to),
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
+        drill,
     };
     match turn::open(&office.record, opening).await {
         Ok(row) => Ok(Some(row)),
         Err(turn::Error::Unavailable(error) | turn::Error::Record(error)) => Err(error.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether what was said asks for a drill: only a terminal can, by the way it was started.
+async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
+    let Some(delivery) = asked.and_then(|event| event.cause.as_ref()) else { return Ok(false) };
+    Ok(match office.record.event(delivery).await?.map(|event| event.fact) {
+        Some(Fact::DeliveryReceived(delivery)) => converse::asks_a_drill(&delivery),
+        _ => false,
+    })
 }
 
 async fn take_up(

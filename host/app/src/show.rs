@@ -244,6 +244,10 @@ fn call(fact: &Fact) -> String {
         Fact::EffectSent(b) => short(&b.reference.to_string()),
         Fact::EffectFailed(b) => short(b.reason.text()),
         Fact::EffectLeftUnknown(b) => short(b.reason.text()),
+        Fact::EffectCaptured(b) => {
+            format!("{} {} (a drill: not sent)", short(&b.tool), short(&b.input.to_string()))
+        }
+        Fact::EffectRecalled(_) | Fact::EffectStated(_) => crate::effect::told(fact),
         Fact::ReceiptRecorded(b) => {
             format!(
                 "{} {} -> {}, {} bytes, sha256 {}",

@@ -119,6 +119,7 @@ pub async fn gate(
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,
+        drill: config.office.drill,
     })
     .await?;
     let gate = match &config.office.classifier {

@@ -108,6 +108,7 @@ impl Office {
             model: "scripted/story".into(),
             steps_max: 60,
             asked: None,
+            drill: false,
         };
         self.append(StreamName::new("turn", &turn), fact.into()).await;
         turn

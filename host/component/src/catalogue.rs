@@ -232,6 +232,8 @@ mod tests {
             effect: EffectClass::Read,
             touches,
             price_key: None,
+            exact: false,
+            recall: false,
         };
         touched(&tool, input, &[route("https://api.example.com"), route("http://127.0.0.1:8080")])
     }

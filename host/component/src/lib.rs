@@ -31,6 +31,7 @@ mod offer;
 mod outgoing;
 mod plain;
 mod plugin;
+mod recall;
 mod route;
 mod schema;
 mod state;

@@ -23,7 +23,8 @@ mod step;
 mod whose;
 
 pub use arrival::{
-    Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM, is_plain,
+    DRILL, Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
+    asks_a_drill, is_plain,
 };
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, click};

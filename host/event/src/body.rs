@@ -19,7 +19,10 @@ pub use approval::{
 pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
-pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
+pub use effect::{
+    EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent,
+    EffectStated, ReadBack, ReceiptRecorded,
+};
 pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
     BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,

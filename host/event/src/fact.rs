@@ -3,14 +3,7 @@
 
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
-    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed,
-    EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
-    HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted,
-    PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed,
-    PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered,
-    RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted,
-    SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
 };
 use serde_json::Value;
 
@@ -201,6 +194,12 @@ facts! {
     "effect.failed" 1 EffectFailed,
     /// Whether the change happened is not known.
     "effect.left-unknown" 1 EffectLeftUnknown,
+    /// In a drill: what would have been sent, and was not.
+    "effect.captured" 1 EffectCaptured,
+    /// An effect was read back.
+    "effect.recalled" 1 EffectRecalled,
+    /// A person said whether the change happened.
+    "effect.stated" 1 EffectStated,
     /// What a read left behind.
     "receipt.recorded" 1 ReceiptRecorded,
     /// A person's keys are destroyed: nobody reads their words again.

@@ -271,6 +271,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::EffectStated(body) => Own::Answers(&body.seat, &body.by),
         Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
@@ -315,6 +316,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectSent(_)
         | Fact::EffectFailed(_)
         | Fact::EffectLeftUnknown(_)
+        | Fact::EffectCaptured(_)
+        | Fact::EffectRecalled(_)
         | Fact::ReceiptRecorded(_) => Own::Host,
     }
 }

@@ -47,6 +47,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &purse::Holds,
         &purse::Accounts,
         &effect::Effects,
+        &effect::TurnEffects,
         &effect::Receipts,
         &subject::Subjects,
         &class::Classes,

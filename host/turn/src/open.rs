@@ -23,6 +23,8 @@ pub struct Opening {
     pub model: String,
     /// The most steps it may take: [`crate::STEPS_MAX_DEFAULT`] unless the office says otherwise.
     pub steps_max: u32,
+    /// Whether its effects are captured and nothing of it is sent.
+    pub drill: bool,
 }
 
 /// The stream on which a turn is told.
@@ -47,7 +49,7 @@ pub async fn open(record: &Record, opening: Opening) -> Result<TurnRow, Error> {
 }
 
 fn opened(turn: &TurnId, opening: Opening) -> Proposed {
-    let Opening { wake, reply_to, model, steps_max } = opening;
+    let Opening { wake, reply_to, model, steps_max, drill } = opening;
     Proposed {
         id: EventId::derived(&[turn.as_str(), "turn.opened"]),
         actor: Actor { principal: PrincipalId::host(), seat: None },
@@ -63,6 +65,7 @@ fn opened(turn: &TurnId, opening: Opening) -> Proposed {
             model,
             steps_max,
             asked: wake.asked,
+            drill,
         }
         .into(),
     }

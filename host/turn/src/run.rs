@@ -196,6 +196,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             cause: stream.newest().clone(),
             fence: Some(stream.fence.clone()),
             within: Vec::new(),
+            drill: self.opened.drill,
         };
         let deltas = match (&self.parts.deltas, planned.kind) {
             (Some(deltas_for), StepKind::Infer) => Some(deltas_for(&stream.turn, planned.step)),

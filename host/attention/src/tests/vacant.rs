@@ -43,6 +43,7 @@ impl Office {
             model: "scripted/story".into(),
             steps_max: 60,
             asked: wake.asked.clone(),
+            drill: false,
         };
         self.append(StreamName::new("turn", wake.turn()), Fact::from(opened)).await;
         self.end(&wake.turn()).await;

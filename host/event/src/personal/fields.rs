@@ -4,14 +4,7 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
-    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed,
-    EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted,
-    HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted,
-    PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed,
-    PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered,
-    RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted,
-    SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
 };
 use serde_json::Value;
 
@@ -51,6 +44,9 @@ personal! {
     EffectFailed { reason }
     EffectIntended { input }
     EffectLeftUnknown { reason }
+    EffectCaptured { input }
+    EffectRecalled { reason }
+    EffectStated { saw }
     MessageReceived { text }
     ReceiptRecorded { address }
     RequestAnswered { answer }
@@ -78,6 +74,7 @@ impl Fact {
                 | ApprovalDenied(_)
                 | ApprovalGivenAhead(_)
                 | ApprovalWithdrawn(_)
+                | EffectStated(_)
         )
     }
 

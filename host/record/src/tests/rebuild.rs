@@ -117,6 +117,7 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
                 model: "scripted".into(),
                 steps_max: 60,
                 asked: None,
+                drill: false,
             }
             .into()
         } else {

@@ -89,6 +89,8 @@ fn tool(name: &str) -> ToolSpec {
         effect: EffectClass::Read,
         touches: Touches::Plugin,
         price_key: None,
+        exact: false,
+        recall: false,
     }
 }
 
