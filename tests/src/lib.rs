@@ -8,9 +8,11 @@
 
 pub mod host;
 pub mod office;
+pub mod registry;
 pub mod site;
 pub mod slack;
 pub mod story;
+pub mod variant;
 
 pub use host::Host;
 pub use office::{Kit, Office};

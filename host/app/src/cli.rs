@@ -84,7 +84,7 @@ pub enum Command {
     Approve(crate::approval::ApproveArgs),
     /// Say no, as the owner, to a call that waits.
     Deny(crate::approval::DenyArgs),
-    /// Look at the plugins, take back what they were granted, and grant it anew.
+    /// Make plugins, look at them, install and grant them, take back what they were granted. Runs beside a server.
     #[command(subcommand)]
     Plugin(crate::plugin::PluginCommand),
     /// Look at the policies, change them, and ask why a call was decided as it was.

@@ -5,10 +5,12 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
+mod plugins;
 pub mod purse;
 mod vault;
 
 pub use approvals::ApprovalsConfig;
+pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
 pub use vault::VaultConfig;
 
@@ -81,9 +83,12 @@ pub struct Config {
     /// The file that says them instead.
     #[serde(rename = "seats")]
     pub seats_from: Option<PathBuf>,
-    /// The plugins.
+    /// The plugins that this file names.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<PluginConfig>,
+    /// What holds for all plugins, and for those that a command installs.
+    #[serde(default, rename = "plugins")]
+    pub installs: PluginsConfig,
 }
 
 /// The office itself.
@@ -314,6 +319,8 @@ impl Config {
         anchor(&mut self.policies);
         anchor(&mut self.prices);
         self.cache.iter_mut().chain(&mut self.seats_from).for_each(anchor);
+        self.installs.place(&self.record.at);
+        self.installs.folder.iter_mut().chain([&mut self.installs.lock]).for_each(anchor);
         self.journal.iter_mut().for_each(|journal| anchor(&mut journal.folder));
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
@@ -365,6 +372,7 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
+        self.installs.check()?;
         self.owner().map(drop)
     }
 

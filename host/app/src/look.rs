@@ -1,14 +1,12 @@
-//! The commands that only look: at the record, a turn, the plugins, the policies. They may run beside a
+//! The commands that only look: at the record, a turn, the policies. They may run beside a
 //! server, on the same record.
 
 use crate::cli::ShowArgs;
 use crate::config::Config;
 use crate::show;
-use crate::wire;
 use anyhow::{Context, Result, bail};
 use event::{Digest, Event, Fact, GlobalPosition, Position, StreamName, TurnId};
 use fold::turn::TurnState;
-use gate::Catalogue;
 use record::{Anchor, Record};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -152,40 +150,4 @@ async fn newest_turn(record: &Record) -> Result<TurnId> {
         end = after;
     }
     bail!("the record has no turn yet")
-}
-
-/// Prints the configured plugins.
-///
-/// # Errors
-/// The first plugin that does not load.
-pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
-    let installed = wire::install(config).await?;
-    for (name, artifact) in &installed.artifacts {
-        let manifest = artifact.installed();
-        println!("{name} {}  {}  {}", manifest.version, manifest.world, artifact.digest);
-        for tool in installed.plugins.tools().iter().filter(|tool| tool.plugin == *name) {
-            println!("  tool   {:<16} {}", tool.name, tool.effect.word());
-        }
-        for model in installed.plugins.models().iter().filter(|model| model.plugin == *name) {
-            println!(
-                "  model  {:<16} {} tokens, writes {}",
-                model.name, model.window_tokens, model.output_tokens_max
-            );
-        }
-        for guard in installed.plugins.guards().iter().filter(|guard| guard.name == *name) {
-            println!("  guard  sees {}, and may only add a no", guard.sees);
-        }
-        let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
-        for route in routes {
-            let with = route
-                .credential
-                .as_ref()
-                .map_or_else(String::new, |credential| format!(" with `{credential}`"));
-            println!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix);
-        }
-        if routes.is_empty() {
-            println!("  route  none: it reaches nothing");
-        }
-    }
-    Ok(ExitCode::SUCCESS)
 }

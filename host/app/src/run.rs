@@ -49,7 +49,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Approval(command) => approval::run(&read(path)?, command).await,
         Command::Approve(args) => approval::answer(&read(path)?, &args.id, Answer::Yes).await,
         Command::Deny(args) => approval::answer(&read(path)?, &args.id, Answer::No(args.reason)).await,
-        Command::Plugin(command) => plugin::run(&read(path)?, command).await,
+        Command::Plugin(command) => plugin::run(path, command).await,
         Command::Policy(command) => policy::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }

@@ -118,7 +118,8 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
     let effects = crate::effects::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, effects, turns(office, stop))?;
+    let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
+    tokio::try_join!(classify(office.clone(), stop.clone()), cards, effects, plugins, turns(office, stop))?;
     Ok(())
 }
 

@@ -4,16 +4,17 @@
 
 use crate::config::{Config, SecretSource};
 use crate::serve::SYSTEM_SEAT;
+use crate::plugin::load;
+pub use crate::plugin::load::Installed;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
-use component::{Artifact, Engine, EngineParts, Hands, Plugins, Pool};
+use component::Hands;
 use egress::{Egress, EgressConfig, Origin, Resolve};
-use event::{Digest, PluginGranted, SeatId, Timestamp};
+use event::{GlobalPosition, SeatId, Timestamp};
 use fold::setting;
 use gate::{Catalogue, Classifier, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vault::{SigningKeys, Source, Vault};
 
@@ -33,18 +34,6 @@ impl Ports {
     }
 }
 
-/// The plugins of a configuration, loaded, with what the operator grants them.
-pub struct Installed {
-    /// Each configured file, by plugin.
-    pub artifacts: BTreeMap<String, Artifact>,
-    /// The grants, by plugin.
-    pub grants: BTreeMap<String, PluginGranted>,
-    /// The engine they run on.
-    pub engine: Arc<Engine>,
-    /// The plugins, ready to be called.
-    pub plugins: Plugins,
-}
-
 /// A whole office, built and not yet running.
 pub struct Office {
     /// What it was built from.
@@ -61,6 +50,8 @@ pub struct Office {
     pub clock: Arc<dyn Clock>,
     /// This process, as leases and `node.started` name it.
     pub node: String,
+    /// Where the record was when the plugins were loaded.
+    pub plugins_at: GlobalPosition,
 }
 
 impl Office {
@@ -71,7 +62,9 @@ impl Office {
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
         let record = config.record.open(clock.clone()).await?;
-        let installed = install(&config).await?;
+        // What is stated while the plugins load is found by whoever follows from here.
+        let (plugins_at, _) = record.head().await?;
+        let installed = load::install(&config, Some(&record)).await?;
         put_in_force(&config, &record, &installed).await?;
         let (gate, hands) =
             gate(&config, &record, installed, Ports { clock: clock.clone(), resolver }).await?;
@@ -80,7 +73,7 @@ impl Office {
         }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
-        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node })
+        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node, plugins_at })
     }
 
     /// Now, by the office's clock.
@@ -102,7 +95,7 @@ pub async fn gate(
 ) -> Result<(Gate, Arc<Hands>)> {
     let Ports { clock, resolver } = ports;
     let vault = Arc::new(vault(config));
-    let egress = Arc::new(egress(config, resolver, vault.clone())?);
+    let egress = Arc::new(egress(config, resolver, vault.clone(), egress::STARTING_LIMITS)?);
     let reading = clock.clone();
     let hands = Arc::new(Hands::new(
         installed.engine,
@@ -159,52 +152,40 @@ pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
     SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
 }
 
-fn egress(config: &Config, resolver: Arc<dyn Resolve>, vault: Arc<Vault>) -> Result<Egress> {
-    let loopback = config
+/// The origins of this machine that the configuration opens.
+///
+/// # Errors
+/// The first that is none.
+pub fn loopback(config: &Config) -> Result<Vec<Origin>> {
+    config
         .egress
         .loopback
         .iter()
         .map(|text| Origin::parse(text).with_context(|| format!("`{text}` in `[egress] loopback`")))
-        .collect::<Result<Vec<Origin>>>()?;
-    let parts = EgressConfig { loopback, injections: BTreeMap::new(), limits: egress::STARTING_LIMITS };
+        .collect()
+}
+
+/// The way out under this configuration, within `limits`.
+///
+/// # Errors
+/// When an origin that it opens is not of this machine, or TLS cannot be set up.
+pub fn egress(
+    config: &Config,
+    resolver: Arc<dyn Resolve>,
+    vault: Arc<Vault>,
+    limits: egress::Limits,
+) -> Result<Egress> {
+    let parts = EgressConfig { loopback: loopback(config)?, injections: BTreeMap::new(), limits };
     Egress::new(parts, resolver, vault).context("`[egress]`")
 }
 
-/// Reads, compiles and loads the configured plugins with the operator's grants.
+/// The plugins there are: those of the configuration, and those that its record, when there is one, has besides.
 ///
 /// # Errors
-/// The first plugin that is missing, is not what its manifest says, or does not load.
+/// As [`load::install`].
 pub async fn install(config: &Config) -> Result<Installed> {
-    let mut artifacts = BTreeMap::new();
-    for plugin in &config.plugins {
-        artifacts.insert(plugin.name.clone(), artifact(&plugin.name, &plugin.file)?);
-    }
-    let digests: BTreeMap<String, Digest> =
-        artifacts.iter().map(|(name, artifact)| (name.clone(), artifact.digest.clone())).collect();
-    let grants = seed::grants(config, &digests)?;
-    let engine = Engine::new(EngineParts {
-        pool: Pool::for_small_machine(),
-        code_folder: Some(config.cache_folder()),
-    })?;
-    let files: Vec<PathBuf> = config.plugins.iter().map(|plugin| plugin.file.clone()).collect();
-    let plugins = Plugins::load(&engine, &files, &grants).await?;
-    Ok(Installed { artifacts, grants, engine, plugins })
-}
-
-fn artifact(name: &str, file: &Path) -> Result<Artifact> {
-    let bytes = std::fs::read(file).with_context(|| {
-        format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
-    })?;
-    let artifact = Artifact::read_beside(bytes, file)
-        .with_context(|| format!("`{}` is not a plugin", file.display()))?;
-    if artifact.manifest.name != name {
-        bail!(
-            "`{}` is the plugin `{}`, and the configuration calls it `{name}`",
-            file.display(),
-            artifact.manifest.name
-        );
-    }
-    Ok(artifact)
+    let record = load::readable(config).await?;
+    load::install(config, record.as_ref()).await
 }
 
 async fn put_in_force(config: &Config, record: &Record, installed: &Installed) -> Result<()> {

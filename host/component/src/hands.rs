@@ -108,7 +108,7 @@ impl Hands {
     }
 
     /// The component that was admitted, from the set of now or the one before it.
-    fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
+    pub(crate) fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
         let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = std::iter::once(&sets.now).chain(&sets.before);
         all.find_map(|set| set.get(plugin).filter(|loaded| loaded.digest() == digest).cloned())
