@@ -4,6 +4,7 @@
 
 mod guards;
 mod kit;
+mod languages;
 mod lies;
 mod limits;
 mod load;
