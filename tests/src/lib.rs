@@ -8,11 +8,13 @@
 
 pub mod host;
 pub mod office;
+pub mod provider;
 pub mod site;
 pub mod slack;
 pub mod story;
 
 pub use host::Host;
 pub use office::{Kit, Office};
+pub use provider::Provider;
 pub use site::Site;
 pub use slack::Slack;

@@ -5,10 +5,14 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
+mod credential;
+mod models;
 pub mod purse;
 mod vault;
 
 pub use approvals::ApprovalsConfig;
+pub use credential::CredentialConfig;
+pub use models::{ModelConfig, Profile};
 pub use purse::{BudgetConfig, PurseConfig};
 pub use vault::VaultConfig;
 
@@ -56,7 +60,7 @@ pub struct Config {
     pub slack: Option<SlackConfig>,
     /// Credentials by reference.
     #[serde(default)]
-    pub credentials: BTreeMap<String, SecretSource>,
+    pub credentials: BTreeMap<String, CredentialConfig>,
     /// The way out.
     #[serde(default)]
     pub egress: EgressSection,
@@ -84,6 +88,9 @@ pub struct Config {
     /// The plugins.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<PluginConfig>,
+    /// Which model does what.
+    #[serde(default, rename = "model")]
+    pub models: Vec<ModelConfig>,
 }
 
 /// The office itself.
@@ -99,7 +106,8 @@ pub struct OfficeConfig {
     /// The seat that answers people.
     #[serde(default = "front_desk")]
     pub front_desk: String,
-    /// The model that seat thinks with, such as `scripted/story`.
+    /// The model that seat thinks with, such as `scripted/story`; or the `[[model]]` for `main`.
+    #[serde(default)]
     pub model: String,
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
@@ -291,6 +299,7 @@ impl Config {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         config.anchor(folder);
         config.read_seats()?;
+        config.read_models()?;
         config.check()?;
         Ok(config)
     }
@@ -314,7 +323,8 @@ impl Config {
             plugin.settings_from.values_mut().for_each(anchor);
         }
         let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
-        for source in secrets.chain(self.credentials.values_mut()) {
+        let credentials = self.credentials.values_mut().map(|credential| &mut credential.source);
+        for source in secrets.chain(credentials) {
             if let SecretSource::File(path) = source {
                 anchor(path);
             }
