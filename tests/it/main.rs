@@ -9,6 +9,7 @@ mod flow;
 mod guards;
 mod hostile;
 mod hosts;
+mod models;
 mod noes;
 mod often_killed;
 mod plugins;

@@ -9,6 +9,7 @@
 pub mod host;
 pub mod office;
 pub mod registry;
+pub mod provider;
 pub mod site;
 pub mod slack;
 pub mod story;
@@ -16,5 +17,6 @@ pub mod variant;
 
 pub use host::Host;
 pub use office::{Kit, Office};
+pub use provider::Provider;
 pub use site::Site;
 pub use slack::Slack;

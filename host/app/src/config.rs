@@ -6,11 +6,15 @@
 
 mod approvals;
 mod plugins;
+mod credential;
+mod models;
 pub mod purse;
 mod vault;
 
 pub use approvals::ApprovalsConfig;
 pub use plugins::PluginsConfig;
+pub use credential::CredentialConfig;
+pub use models::{ModelConfig, Profile};
 pub use purse::{BudgetConfig, PurseConfig};
 pub use vault::VaultConfig;
 
@@ -58,7 +62,7 @@ pub struct Config {
     pub slack: Option<SlackConfig>,
     /// Credentials by reference.
     #[serde(default)]
-    pub credentials: BTreeMap<String, SecretSource>,
+    pub credentials: BTreeMap<String, CredentialConfig>,
     /// The way out.
     #[serde(default)]
     pub egress: EgressSection,
@@ -89,6 +93,9 @@ pub struct Config {
     /// What holds for all plugins, and for those that a command installs.
     #[serde(default, rename = "plugins")]
     pub installs: PluginsConfig,
+    /// Which model does what.
+    #[serde(default, rename = "model")]
+    pub models: Vec<ModelConfig>,
 }
 
 /// The office itself.
@@ -104,7 +111,8 @@ pub struct OfficeConfig {
     /// The seat that answers people.
     #[serde(default = "front_desk")]
     pub front_desk: String,
-    /// The model that seat thinks with, such as `scripted/story`.
+    /// The model that seat thinks with, such as `scripted/story`; or the `[[model]]` for `main`.
+    #[serde(default)]
     pub model: String,
     /// The model that judges what a call may do whose tool declares no effect class; where there is none, each such
     /// call waits for a person's yes.
@@ -302,6 +310,7 @@ impl Config {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         config.anchor(folder);
         config.read_seats()?;
+        config.read_models()?;
         config.check()?;
         Ok(config)
     }
@@ -327,7 +336,8 @@ impl Config {
             plugin.settings_from.values_mut().for_each(anchor);
         }
         let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
-        for source in secrets.chain(self.credentials.values_mut()) {
+        let credentials = self.credentials.values_mut().map(|credential| &mut credential.source);
+        for source in secrets.chain(credentials) {
             if let SecretSource::File(path) = source {
                 anchor(path);
             }

@@ -9,7 +9,7 @@ pub use crate::plugin::load::Installed;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::Hands;
-use egress::{Egress, EgressConfig, Origin, Resolve};
+use egress::{Egress, EgressConfig, Injection, Origin, Resolve};
 use event::{GlobalPosition, SeatId, Timestamp};
 use fold::setting;
 use gate::{Catalogue, Classifier, Gate, GateParts};
@@ -68,8 +68,8 @@ impl Office {
         put_in_force(&config, &record, &installed).await?;
         let (gate, hands) =
             gate(&config, &record, installed, Ports { clock: clock.clone(), resolver }).await?;
-        if hands.model(&config.office.model).is_none() {
-            bail!("`office.model` is `{}`, and no configured plugin offers that model", config.office.model);
+        if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
+            bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
@@ -134,8 +134,8 @@ fn source(source: &SecretSource) -> Source {
 /// The credentials a configuration names, each read now, so that a missing one is known before it is needed.
 #[must_use]
 pub fn vault(config: &Config) -> Vault {
-    let vault =
-        Vault::new(config.credentials.iter().map(|(name, from)| (name.clone(), source(from))).collect());
+    let sources = config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
+    let vault = Vault::new(sources.collect());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
     }
@@ -175,7 +175,14 @@ pub fn egress(
     vault: Arc<Vault>,
     limits: egress::Limits,
 ) -> Result<Egress> {
-    let parts = EgressConfig { loopback: loopback(config)?, injections: BTreeMap::new(), limits };
+    let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
+    let injections = own
+        .map(|(name, header)| {
+            let header = header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
+            Ok((name.clone(), Injection::Header(header)))
+        })
+        .collect::<Result<BTreeMap<String, Injection>>>()?;
+    let parts = EgressConfig { loopback: loopback(config)?, injections, limits };
     Egress::new(parts, resolver, vault).context("`[egress]`")
 }
 

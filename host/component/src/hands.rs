@@ -174,6 +174,7 @@ impl Hands {
             clock: self.clock.clone(),
             account: account.clone(),
             limits: *limits,
+            flows: matches!(loaded.ready, Ready::Model { .. }),
         };
         Lent {
             plugin: request.plugin.as_str().into(),
@@ -251,7 +252,7 @@ impl Hands {
             () = left_alone(deltas.as_deref()) => return Err(failed(FailureKind::Stopped, STOPPED.to_owned())),
         };
         match ran.map_err(|ended| ended.failure(name, limits))? {
-            Err(failure) => Err(convert::model_failure(failure, limits)),
+            Err(failure) => convert::model_failure(failure, limits),
             Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
                 failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
             }),

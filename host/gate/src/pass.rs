@@ -301,10 +301,11 @@ impl Gate {
     ) -> Result<Passed, GateError> {
         let receipts: Vec<ReceiptId> = (0..reached.readings.len()).map(|n| story.receipt_id(n)).collect();
         let mut facts = story.receipts(&reached.readings);
-        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, &reached, lasted_ms)));
+        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, call, &reached, lasted_ms)));
         let label = source_label(admission, &reached).join(&call.label);
         let outcome_known = is_known(&reached);
         let passed = match (&begun.effect, reached.outcome) {
+            (None, Ok(Output::Unusable { failure, .. })) => Passed::Failed { failure, receipts },
             (None, Ok(output)) => Passed::Done { output, label, receipts },
             (None, Err(failure)) => Passed::Failed { failure, receipts },
             (Some(effect), Ok(output)) => {

@@ -182,7 +182,7 @@ impl Story {
     pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output) -> Proposed {
         let reference = match output {
             Output::Tool(value) => value.clone(),
-            Output::Model(_) => Value::Null,
+            Output::Model(_) | Output::Unusable { .. } => Value::Null,
         };
         self.say("effect.ended", self.label.clone(), EffectSent { effect: effect.clone(), reference })
     }

@@ -68,6 +68,7 @@ fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, 
         (StepKind::Tool | StepKind::Send, Output::Tool(output)) => Ok(output),
         (StepKind::Infer, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
         (_, Output::Model(_)) => Err(malformed("a model answered where a tool was called")),
+        (_, Output::Unusable { failure, .. }) => Err(failure),
     };
     match checked {
         // What a model writes derives from all that it was shown.
