@@ -5,9 +5,11 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
+mod converse;
 pub mod purse;
 mod vault;
 
+pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
 pub use vault::VaultConfig;
@@ -68,6 +70,9 @@ pub struct Config {
     /// How long a call waits for a person's yes.
     #[serde(default)]
     pub approvals: ApprovalsConfig,
+    /// When the office speaks unasked.
+    #[serde(default)]
+    pub converse: ConverseConfig,
     /// Where the policy files lie.
     pub policies: PathBuf,
     /// The price list.
@@ -359,6 +364,7 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
+        self.converse.manner()?;
         self.owner().map(drop)
     }
 

@@ -21,6 +21,7 @@ pub mod serve;
 pub mod show;
 pub mod subject;
 pub mod table;
+pub mod triage;
 pub mod wire;
 
 pub use config::Config;

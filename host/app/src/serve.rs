@@ -116,7 +116,8 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, turns(office, stop))?;
+    let triage = crate::triage::keep(office.clone(), stop.clone());
+    tokio::try_join!(classify(office.clone(), stop.clone()), cards, triage, turns(office, stop))?;
     Ok(())
 }
 
@@ -144,7 +145,7 @@ async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     let mut head = office.record.news();
     let host = event::PrincipalId::host();
     loop {
-        match converse::step(&office.record, &host, &office.front_desk).await {
+        match converse::step(&office.record, &host, &office.front_desk, &office.manner).await {
             Ok(0) => {
                 if !news(&mut head, &mut stop).await {
                     return Ok(());

@@ -56,6 +56,8 @@ pub struct Office {
     pub hands: Arc<Hands>,
     /// The seat that answers people.
     pub front_desk: SeatId,
+    /// How it behaves where people talk.
+    pub manner: converse::Manner,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// This process, as leases and `node.started` name it.
@@ -77,9 +79,13 @@ impl Office {
         if hands.model(&config.office.model).is_none() {
             bail!("`office.model` is `{}`, and no configured plugin offers that model", config.office.model);
         }
+        let manner = config.converse.manner()?;
+        if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
+            bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
+        }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
-        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node })
+        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, manner, clock, node })
     }
 
     /// Now, by the office's clock.

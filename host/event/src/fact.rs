@@ -11,6 +11,7 @@ use crate::body::{
     RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
     StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use serde_json::Value;
 
 /// A kind, schema number or body that this host does not know.
@@ -190,6 +191,16 @@ facts! {
     "receipt.recorded" 1 ReceiptRecorded,
     /// A person's keys are destroyed: nobody reads their words again.
     "subject.shredded" 1 SubjectShredded,
+    /// What is done about one message, and all that decided it.
+    "triage.decided" 1 TriageDecided,
+    /// A channel has another mode.
+    "mode.set" 1 ModeSet,
+    /// A thread does not want the office to speak unasked.
+    "topic.muted" 1 TopicMuted,
+    /// A thread is no longer muted by somebody.
+    "topic.unmuted" 1 TopicUnmuted,
+    /// The emoji that a workspace made itself.
+    "emoji.listed" 1 EmojiListed,
 }
 
 #[cfg(test)]

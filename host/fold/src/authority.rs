@@ -210,7 +210,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::BudgetSet(_)
         | Fact::PluginInstalled(_)
         | Fact::PluginGranted(_)
-        | Fact::SubjectShredded(_) => Own::Office,
+        | Fact::SubjectShredded(_)
+        | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
         | Fact::DeliveryReceived(_)
@@ -235,7 +236,11 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectSent(_)
         | Fact::EffectFailed(_)
         | Fact::EffectLeftUnknown(_)
-        | Fact::ReceiptRecorded(_) => Own::Host,
+        | Fact::ReceiptRecorded(_)
+        | Fact::TriageDecided(_)
+        | Fact::TopicMuted(_)
+        | Fact::TopicUnmuted(_)
+        | Fact::EmojiListed(_) => Own::Host,
     }
 }
 

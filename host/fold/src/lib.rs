@@ -9,6 +9,7 @@
 pub mod ahead;
 pub mod approval;
 pub mod authority;
+pub mod channel;
 pub mod effect;
 pub mod message;
 pub mod moment;
@@ -47,5 +48,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &effect::Effects,
         &effect::Receipts,
         &subject::Subjects,
+        &channel::Channels,
+        &channel::Triages,
     ]
 }

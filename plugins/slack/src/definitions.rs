@@ -8,7 +8,7 @@ use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    vec![post(), card(), card_update(), whisper(), react(), identity()]
+    vec![post(), card(), card_update(), whisper(), react(), identity(), emoji()]
 }
 
 fn channel() -> Value {
@@ -170,6 +170,20 @@ fn react() -> Definition {
         description: "Put an emoji on a Slack message. Done when it is there, also when it was there before.",
         input_schema: schema.clone(),
         output_schema: schema,
+    }
+}
+
+fn emoji() -> Definition {
+    Definition {
+        name: "slack.emoji",
+        description: "Ask Slack for the names of the emoji that the workspace made itself.",
+        input_schema: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+        output_schema: json!({
+            "type": "object",
+            "properties": { "names": { "type": "array", "items": { "type": "string" } } },
+            "required": ["names"],
+            "additionalProperties": false,
+        }),
     }
 }
 

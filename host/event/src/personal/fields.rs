@@ -12,6 +12,7 @@ use crate::fact::Fact::{
     RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
     StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use serde_json::Value;
 
 macro_rules! personal {
@@ -61,6 +62,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
 }
 
 impl Fact {
