@@ -3,6 +3,7 @@
 //! Nothing here decides anything; it only says which part is given to which.
 
 use crate::config::{Config, SecretSource};
+use crate::paced::Paced;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::{Artifact, Engine, EngineParts, Hands, Plugins, Pool};
@@ -120,7 +121,7 @@ pub async fn gate(
         record: record.clone(),
         catalogue: hands.clone(),
         guards: hands.clone(),
-        reach: hands.clone(),
+        reach: Arc::new(Paced::new(hands.clone(), clock.clone())),
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,

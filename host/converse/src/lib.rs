@@ -18,6 +18,7 @@ mod click;
 mod follow;
 mod manner;
 pub mod mute;
+pub mod rate;
 mod notation;
 mod readable;
 mod reason;

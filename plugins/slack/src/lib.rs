@@ -11,7 +11,10 @@ mod card;
 mod definitions;
 mod errors;
 mod ids;
+mod long;
+mod markdown;
 mod message;
+mod mrkdwn;
 mod text;
 mod tools;
 

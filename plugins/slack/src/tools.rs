@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
 use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
-use crate::message::{Message, compose, compose_whisper};
+use crate::long::{self, Posted};
+use crate::message::{Message, compose_whisper};
 use crate::text::{Mention, Untrusted};
 
 /// The input of `slack.post`.
@@ -24,17 +25,22 @@ pub struct Post {
 /// Posts a message.
 ///
 /// # Errors
-/// See [`compose`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
+/// See [`long::post`]; [`Kind::Malformed`] when the answer does not name the message.
 pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
     let mentions = mentions(input.mention);
-    let body = compose(&Message {
+    let message = Message {
         channel: &input.channel,
         thread: input.thread_ts.as_ref(),
         mentions: &mentions,
         text: Untrusted::new(&input.text),
         key: &EffectKey::parse(key)?,
-    })?;
-    posted(&api.send("chat.postMessage", &body)?, input.thread_ts.is_some())
+    };
+    let Posted { answer, rest } = long::post(&message, api)?;
+    let mut output = posted(&answer, input.thread_ts.is_some())?;
+    if let (Some(fields), Some(rest)) = (output.as_object_mut(), rest) {
+        fields.insert("rest".to_owned(), rest);
+    }
+    Ok(output)
 }
 
 /// Each of them once.
