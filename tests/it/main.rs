@@ -4,6 +4,7 @@
 
 mod approvals;
 mod cards;
+mod converse;
 mod crash;
 mod flow;
 mod guards;

@@ -151,7 +151,7 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",

@@ -90,6 +90,9 @@ pub enum Command {
     /// Look at the policies, change them, and ask why a call was decided as it was.
     #[command(subcommand)]
     Policy(crate::policy::PolicyCommand),
+    /// Ask why the office spoke or did not, what it would do in another mode, and set the mode of a channel.
+    #[command(subcommand)]
+    Converse(crate::speak::ConverseCommand),
     /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
     Doctor,
 }

@@ -8,9 +8,11 @@ mod approvals;
 mod plugins;
 mod credential;
 mod models;
+mod converse;
 pub mod purse;
 mod vault;
 
+pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
 pub use plugins::PluginsConfig;
 pub use credential::CredentialConfig;
@@ -74,6 +76,9 @@ pub struct Config {
     /// How long a call waits for a person's yes.
     #[serde(default)]
     pub approvals: ApprovalsConfig,
+    /// When the office speaks unasked.
+    #[serde(default)]
+    pub converse: ConverseConfig,
     /// Where the policy files lie.
     pub policies: PathBuf,
     /// The price list.
@@ -383,6 +388,7 @@ impl Config {
             bail!("the seat `{}` is configured twice", twice.name);
         }
         self.installs.check()?;
+        self.converse.manner()?;
         self.owner().map(drop)
     }
 

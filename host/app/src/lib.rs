@@ -10,6 +10,7 @@ pub mod effects;
 pub mod journal;
 pub mod look;
 pub mod owner;
+pub mod paced;
 pub mod place;
 pub mod plugin;
 pub mod policy;
@@ -21,8 +22,10 @@ pub mod seat;
 pub mod seed;
 pub mod serve;
 pub mod show;
+pub mod speak;
 pub mod subject;
 pub mod table;
+pub mod triage;
 pub mod wire;
 
 pub use config::Config;

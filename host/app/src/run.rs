@@ -3,7 +3,7 @@
 use crate::cli::{Cli, Command, RecordCommand, TurnCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, subject};
+use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, speak, subject};
 use anyhow::{Context, Result};
 use event::PrincipalId;
 use front::{Front, Look, Session, chat, router};
@@ -51,6 +51,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Deny(args) => approval::answer(&read(path)?, &args.id, Answer::No(args.reason)).await,
         Command::Plugin(command) => plugin::run(path, command).await,
         Command::Policy(command) => policy::run(&read(path)?, command).await,
+        Command::Converse(command) => speak::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }
 }

@@ -119,7 +119,9 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     let cards = crate::cards::keep(office.clone(), stop.clone());
     let effects = crate::effects::keep(office.clone(), stop.clone());
     let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, effects, plugins, turns(office, stop))?;
+    let triage = crate::triage::keep(office.clone(), stop.clone());
+    let classes = classify(office.clone(), stop.clone());
+    tokio::try_join!(classes, cards, effects, plugins, triage, turns(office, stop))?;
     Ok(())
 }
 
@@ -147,7 +149,7 @@ async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     let mut head = office.record.news();
     let host = event::PrincipalId::host();
     loop {
-        match converse::step(&office.record, &host, &office.front_desk).await {
+        match converse::step(&office.record, &host, &office.front_desk, &office.manner).await {
             Ok(0) => {
                 if !news(&mut head, &mut stop).await {
                     return Ok(());

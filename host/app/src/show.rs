@@ -152,6 +152,13 @@ fn conversation(fact: &Fact) -> Option<String> {
             format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(b.text.text()))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        Fact::TriageDecided(b) => {
+            format!("{} about {} in {} ({}): {}", b.choice, b.message, short(&b.channel), b.mode, b.reason)
+        }
+        Fact::ModeSet(b) => format!("{} is {}: {}", short(&b.channel), b.mode, short(&b.reason)),
+        Fact::TopicMuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::TopicUnmuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::EmojiListed(b) => format!("{} of {}", b.names.len(), short(&b.team)),
         _ => return None,
     })
 }

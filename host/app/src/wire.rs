@@ -6,6 +6,7 @@ use crate::config::{Config, SecretSource};
 use crate::serve::SYSTEM_SEAT;
 use crate::plugin::load;
 pub use crate::plugin::load::Installed;
+use crate::paced::Paced;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::Hands;
@@ -46,6 +47,8 @@ pub struct Office {
     pub hands: Arc<Hands>,
     /// The seat that answers people.
     pub front_desk: SeatId,
+    /// How it behaves where people talk.
+    pub manner: converse::Manner,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// This process, as leases and `node.started` name it.
@@ -71,9 +74,13 @@ impl Office {
         if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
             bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
+        let manner = config.converse.manner()?;
+        if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
+            bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
+        }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
-        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node, plugins_at })
+        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, manner, clock, node, plugins_at })
     }
 
     /// Now, by the office's clock.
@@ -108,7 +115,7 @@ pub async fn gate(
         record: record.clone(),
         catalogue: hands.clone(),
         guards: hands.clone(),
-        reach: hands.clone(),
+        reach: Arc::new(Paced::new(hands.clone(), clock.clone())),
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,

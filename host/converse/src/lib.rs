@@ -5,21 +5,27 @@
 //! a delivery and what was appended with it into its `delivery.classified`; [`step`] does so for the whole
 //! record from a cursor of its own.
 //!
-//! Nothing here calls Slack, wakes a seat or asks a model. Deliberately absent so far: triage, modes and
-//! allowances of channels, and steering; at this depth a message that does not address the office gets
-//! nothing.
+//! Whether the office speaks about a message that nobody addressed to it is weighed in [`triage`]: a small model gives
+//! seven figures, and a pure evaluator decides by the channel's mode and what it has said there lately.
+//!
+//! Nothing here calls Slack, wakes a seat or calls a model: requests to one are composed and answers read, and the call
+//! is made by whoever runs the office, through the gate. Deliberately absent: steering a turn that runs.
 
 mod arrival;
 pub mod card;
 mod classify;
 mod click;
 mod follow;
+mod manner;
+pub mod mute;
+pub mod rate;
 mod notation;
 mod readable;
 mod reason;
 mod reply;
 mod sender;
 mod step;
+pub mod triage;
 mod whose;
 
 pub use arrival::{
@@ -29,6 +35,7 @@ pub use arrival::{
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, click};
 pub use follow::{Office, follow};
+pub use manner::Manner;
 pub use notation::escaped;
 pub use readable::readable;
 pub use reason::Reason;

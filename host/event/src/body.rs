@@ -10,6 +10,7 @@ mod refusal;
 mod request;
 mod seat;
 mod subject;
+mod triage;
 mod turn;
 
 pub use approval::{
@@ -36,4 +37,8 @@ pub use refusal::{RefusalLifted, RefusalRaised, RefusalSubject};
 pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
 pub use seat::{SeatChanged, SeatCreated, SeatHeld, SeatVacated};
 pub use subject::SubjectShredded;
+pub use triage::{
+    Choice, EmojiListed, Mode, ModeSet, Priority, Scores, Signs, Spent, Thresholds, TopicMuted, TopicUnmuted,
+    TriageDecided, Weighed,
+};
 pub use turn::{ReplyTo, StepEnded, StepKind, StepOutcome, StepStarted, TurnEnded, TurnEnding, TurnOpened};

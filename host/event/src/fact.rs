@@ -5,6 +5,7 @@ use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
 };
+use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use serde_json::Value;
 
 /// A kind, schema number or body that this host does not know.
@@ -212,6 +213,16 @@ facts! {
     "component.revoked" 1 ComponentRevoked,
     /// A person tries a tool by hand.
     "call.tried" 1 CallTried,
+    /// What is done about one message, and all that decided it.
+    "triage.decided" 1 TriageDecided,
+    /// A channel has another mode.
+    "mode.set" 1 ModeSet,
+    /// A thread does not want the office to speak unasked.
+    "topic.muted" 1 TopicMuted,
+    /// A thread is no longer muted by somebody.
+    "topic.unmuted" 1 TopicUnmuted,
+    /// The emoji that a workspace made itself.
+    "emoji.listed" 1 EmojiListed,
 }
 
 #[cfg(test)]

@@ -290,7 +290,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::PluginProposed(_)
         | Fact::PluginRemoved(_)
         | Fact::ComponentRevoked(_)
-        | Fact::SubjectShredded(_) => Own::Office,
+        | Fact::SubjectShredded(_)
+        | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
         | Fact::DeliveryReceived(_)
@@ -318,7 +319,11 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectLeftUnknown(_)
         | Fact::EffectCaptured(_)
         | Fact::EffectRecalled(_)
-        | Fact::ReceiptRecorded(_) => Own::Host,
+        | Fact::ReceiptRecorded(_)
+        | Fact::TriageDecided(_)
+        | Fact::TopicMuted(_)
+        | Fact::TopicUnmuted(_)
+        | Fact::EmojiListed(_) => Own::Host,
     }
 }
 

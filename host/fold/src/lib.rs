@@ -10,6 +10,7 @@ pub mod ahead;
 pub mod approval;
 pub mod authority;
 pub mod class;
+pub mod channel;
 pub mod effect;
 pub mod message;
 pub mod moment;
@@ -51,5 +52,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &effect::Receipts,
         &subject::Subjects,
         &class::Classes,
+        &channel::Channels,
+        &channel::Triages,
     ]
 }

@@ -17,6 +17,7 @@ mod door;
 mod erased;
 mod error;
 mod finish;
+mod manner;
 mod next;
 mod open;
 mod pace;

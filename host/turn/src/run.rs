@@ -139,7 +139,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
         (offer, left): (Offer, u32),
         label: Label,
     ) -> Result<Option<ApprovalId>, Error> {
-        let tools = on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
+        let (seat, answer_tools) = (&self.scene.seat, self.parts.answer_tools);
+        let tools = on_offer(self.parts.catalogue.as_ref(), seat, answer_tools, offer, self.scene.manner);
         let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let output_tokens_max =
             self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);

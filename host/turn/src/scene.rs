@@ -2,6 +2,7 @@
 
 use crate::erased::is_sealed;
 use crate::error::Error;
+use crate::manner::Manner;
 use crate::open::turn_stream;
 use crate::parts::TurnParts;
 use crate::talk::Talk;
@@ -36,6 +37,8 @@ pub(crate) struct Scene {
     pub asker: Option<PrincipalId>,
     /// The persons whose words it shows.
     pub of: BTreeSet<PrincipalId>,
+    /// In what manner it speaks.
+    pub manner: Manner,
     /// Whether what woke the turn can no longer be read.
     pub woken_by_erased: bool,
 }
@@ -69,7 +72,9 @@ impl Scene {
         let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
         let woken_by_erased = said.iter().any(|event| event.id == opened.woken_by && is_sealed(event));
         let asker = said.iter().find(|event| event.id == opened.woken_by).and_then(asker);
-        Ok(Self { office: parts.office.clone(), seat, actor, positions, talk, asker, of, woken_by_erased })
+        let manner = Manner::of(record, &opened.woken_by).await?;
+        let office = parts.office.clone();
+        Ok(Self { office, seat, actor, positions, talk, asker, of, manner, woken_by_erased })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tools a turn may see: what its seat was granted, without those that answers go out by, and `finish`.
 
 use crate::finish::{FINISH, offer};
+use crate::manner::Manner;
 use crate::next::Offer;
 use event::SeatCreated;
 use fold::seat::holds_grant;
@@ -13,6 +14,7 @@ pub(crate) fn on_offer(
     seat: &SeatCreated,
     answer_tools: &[&str],
     which: Offer,
+    manner: Manner,
 ) -> Vec<ToolOffer> {
     let mut offers: Vec<ToolOffer> = match which {
         Offer::FinishOnly => Vec::new(),
@@ -20,6 +22,7 @@ pub(crate) fn on_offer(
             .tools()
             .iter()
             .filter(|tool| holds_grant(seat, &tool.name) && tool.name != FINISH)
+            .filter(|tool| manner.offers(tool.effect))
             .filter(|tool| !answer_tools.contains(&tool.name.as_str()))
             .map(|tool| ToolOffer {
                 name: tool.name.clone(),
