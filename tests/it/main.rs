@@ -4,13 +4,19 @@
 
 mod approvals;
 mod cards;
+mod converse;
 mod crash;
 mod flow;
 mod guards;
 mod hostile;
 mod hosts;
+mod models;
 mod noes;
 mod often_killed;
+mod plugins;
+mod plugins_made;
+mod plugins_running;
+mod plugins_sources;
 mod policy;
 mod purse;
 mod seats;

@@ -31,6 +31,8 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Origins of this machine that guests may reach, beside those of Slack and the site.
+    pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
     /// The person above the software.
@@ -77,6 +79,7 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            loopback: Vec::new(),
             more: String::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
@@ -135,7 +138,7 @@ signing_secrets = [{{ file = "signing-secret" }}]
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
 [egress]
-loopback = ["{site}", "{slack}"]
+loopback = [{loopback}]
 [purse]
 day = "{day}"
 month = "50.00"
@@ -148,13 +151,14 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
+            loopback = [site, slack].into_iter().chain(&self.loopback).map(|origin| format!("{origin:?}")).collect::<Vec<_>>().join(", "),
             owner = self.owner,
             steps = self.steps_max,
             lease = self.lease_ms,

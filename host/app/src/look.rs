@@ -1,13 +1,11 @@
-//! The commands that only look: at the record, a turn, the plugins, the policies. They may run beside a
+//! The commands that only look: at the record, a turn, the policies. They may run beside a
 //! server, on the same record.
 
 use crate::cli::ShowArgs;
 use crate::config::Config;
 use crate::show;
-use crate::wire;
 use anyhow::{Context, Result, bail};
 use event::{Digest, Event, GlobalPosition, Position, StreamName};
-use gate::Catalogue;
 use record::{Anchor, Record};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -115,38 +113,4 @@ pub(crate) fn print(text: &str) -> Result<ExitCode> {
     pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
 }
 
-/// Prints the configured plugins.
-///
-/// # Errors
-/// The first plugin that does not load.
-pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
-    let installed = wire::install(config).await?;
-    for (name, artifact) in &installed.artifacts {
-        let manifest = artifact.installed();
-        println!("{name} {}  {}  {}", manifest.version, manifest.world, artifact.digest);
-        for tool in installed.plugins.tools().iter().filter(|tool| tool.plugin == *name) {
-            println!("  tool   {:<16} {}", tool.name, tool.effect.word());
-        }
-        for model in installed.plugins.models().iter().filter(|model| model.plugin == *name) {
-            println!(
-                "  model  {:<16} {} tokens, writes {}",
-                model.name, model.window_tokens, model.output_tokens_max
-            );
-        }
-        for guard in installed.plugins.guards().iter().filter(|guard| guard.name == *name) {
-            println!("  guard  sees {}, and may only add a no", guard.sees);
-        }
-        let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
-        for route in routes {
-            let with = route
-                .credential
-                .as_ref()
-                .map_or_else(String::new, |credential| format!(" with `{credential}`"));
-            println!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix);
-        }
-        if routes.is_empty() {
-            println!("  route  none: it reaches nothing");
-        }
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -78,6 +78,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
+            drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -118,8 +119,12 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
+    let effects = crate::effects::keep(office.clone(), stop.clone());
+    let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
     let steering = crate::steering::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), steering, cards, turns(office, stop))?;
+    let triage = crate::triage::keep(office.clone(), stop.clone());
+    let classes = classify(office.clone(), stop.clone());
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
     Ok(())
 }
 
@@ -147,7 +152,7 @@ async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     let mut head = office.record.news();
     let host = event::PrincipalId::host();
     loop {
-        match converse::step(&office.record, &host, &office.front_desk).await {
+        match converse::step(&office.record, &host, &office.front_desk, &office.manner).await {
             Ok(0) => {
                 if !news(&mut head, &mut stop).await {
                     return Ok(());
@@ -278,7 +283,9 @@ async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
 }
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
-    let place = match office.record.event(&wake.asked_by).await? {
+    let asked = office.record.event(&wake.asked_by).await?;
+    let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
+    let place = match asked {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
         // Whoever looks again answers where the topic stands.
         Some(Event { fact: Fact::MomentPassed(_), .. }) => {
@@ -293,12 +300,22 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
         ms_max: Some(office.config.office.turn_ms_max),
+        drill,
     };
     match turn::open(&office.record, opening).await {
         Ok(row) => Ok(Some(row)),
         Err(turn::Error::Unavailable(error) | turn::Error::Record(error)) => Err(error.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether what was said asks for a drill: only a terminal can, by the way it was started.
+async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
+    let Some(delivery) = asked.and_then(|event| event.cause.as_ref()) else { return Ok(false) };
+    Ok(match office.record.event(delivery).await?.map(|event| event.fact) {
+        Some(Fact::DeliveryReceived(delivery)) => converse::asks_a_drill(&delivery),
+        _ => false,
+    })
 }
 
 async fn take_up(

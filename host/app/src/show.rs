@@ -120,6 +120,15 @@ fn office(fact: &Fact) -> Option<String> {
                 if routes.is_empty() { "nothing".into() } else { routes.join(", ") }
             )
         }
+        Fact::PluginProposed(b) => {
+            let (plugin, digest) = (&b.version.plugin, b.version.digest.short());
+            format!("{plugin} {} {digest} waits: {}", b.version.version, short(&b.more.join("; ")))
+        }
+        Fact::PluginRemoved(b) => format!("{} is no longer there: {}", b.plugin, short(&b.reason)),
+        Fact::ComponentRevoked(b) => {
+            format!("{} of {} is never run again: {}", b.digest.short(), b.plugin, short(&b.reason))
+        }
+        Fact::CallTried(b) => format!("{} tries {} in {}", b.by, b.tool, b.seat),
         Fact::SubjectShredded(b) => {
             format!("{} is erased with {}: {}", b.subject, b.keys.join(", "), short(&b.reason))
         }
@@ -141,6 +150,13 @@ fn conversation(fact: &Fact) -> Option<String> {
             format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(b.text.text()))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        Fact::TriageDecided(b) => {
+            format!("{} about {} in {} ({}): {}", b.choice, b.message, short(&b.channel), b.mode, b.reason)
+        }
+        Fact::ModeSet(b) => format!("{} is {}: {}", short(&b.channel), b.mode, short(&b.reason)),
+        Fact::TopicMuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::TopicUnmuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::EmojiListed(b) => format!("{} of {}", b.names.len(), short(&b.team)),
         _ => return None,
     })
 }
@@ -188,7 +204,10 @@ fn turn(fact: &Fact) -> Option<String> {
         Fact::RequestLapsed(b) => format!("{} did not answer {}", b.holder, b.asker),
         Fact::MomentSet(b) => format!("{} looks at {} again at {}", b.seat, b.topic, b.at),
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
-        Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
+        Fact::TurnOpened(b) => {
+            let asked = b.asked.as_ref().map_or_else(String::new, |asked| format!(" for {asked}"));
+            format!("{}{asked} about {} with {}", b.seat, b.topic, b.model)
+        }
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
         Fact::TurnSteered(b) => {
             let by = b.by.as_ref().map_or("somebody", event::PrincipalId::as_str);
@@ -214,6 +233,10 @@ fn call(fact: &Fact) -> String {
         Fact::CallDenied(b) => {
             format!("{} on {}: {}", short(&b.tool), short(b.resource.text()), short(b.reason.text()))
         }
+        Fact::CallClassified(b) => {
+            let class = b.class.as_deref().unwrap_or("unknown, so a person is asked");
+            format!("{} is {class}: {}", short(&b.tool), short(b.why.text()))
+        }
         Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
         Fact::HoldTaken(b) => {
             let accounts: Vec<String> = b.accounts.iter().map(event::Account::key).collect();
@@ -232,6 +255,10 @@ fn call(fact: &Fact) -> String {
         Fact::EffectSent(b) => short(&b.reference.to_string()),
         Fact::EffectFailed(b) => short(b.reason.text()),
         Fact::EffectLeftUnknown(b) => short(b.reason.text()),
+        Fact::EffectCaptured(b) => {
+            format!("{} {} (a drill: not sent)", short(&b.tool), short(&b.input.to_string()))
+        }
+        Fact::EffectRecalled(_) | Fact::EffectStated(_) => crate::effect::told(fact),
         Fact::ReceiptRecorded(b) => {
             format!(
                 "{} {} -> {}, {} bytes, sha256 {}",

@@ -4,10 +4,12 @@
 
 mod guards;
 mod kit;
+mod languages;
 mod lies;
 mod limits;
 mod load;
 mod model;
+mod plain;
 mod server;
 mod wasi;
 mod way_out;

@@ -5,15 +5,20 @@
 //! a delivery and what was appended with it into its `delivery.classified`; [`step`] does so for the whole
 //! record from a cursor of its own. What a message says into a running turn, [`steer`] tells that turn.
 //!
-//! Nothing here calls Slack, wakes a seat or asks a model. Deliberately absent so far: triage, modes and
-//! allowances of channels; at this depth a message that does not address the office gets
-//! nothing.
+//! Whether the office speaks about a message that nobody addressed to it is weighed in [`triage`]: a small model gives
+//! seven figures, and a pure evaluator decides by the channel's mode and what it has said there lately.
+//!
+//! Nothing here calls Slack, wakes a seat or calls a model: requests to one are composed and answers read, and the call
+//! is made by whoever runs the office, through the gate.
 
 mod arrival;
 pub mod card;
 mod classify;
 mod click;
 mod follow;
+mod manner;
+pub mod mute;
+pub mod rate;
 mod notation;
 mod progress;
 mod readable;
@@ -22,14 +27,17 @@ mod reply;
 mod sender;
 mod steering;
 mod step;
+pub mod triage;
 mod whose;
 
 pub use arrival::{
-    Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM, is_plain,
+    DRILL, Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
+    asks_a_drill, is_plain,
 };
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, click};
 pub use follow::{Office, follow};
+pub use manner::Manner;
 pub use notation::escaped;
 pub use progress::is_progress;
 pub use readable::readable;

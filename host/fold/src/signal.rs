@@ -4,8 +4,8 @@
 //! into a running one. Source of the figures:
 //! mechanisms, section 3.
 
-use crate::projection::{Projection, Row, decode};
-use event::{Event, EventId, Fact, InboxDrained, SeatId, Timestamp, Topic};
+use crate::projection::{Projection, Row, taken};
+use event::{Class, Event, EventId, Fact, InboxDrained, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
 /// Weight of an event that addresses a seat by a mention.
@@ -53,6 +53,10 @@ fn reach(fact: &Fact) -> Option<(&SeatId, &Topic, Option<u32>)> {
             .as_ref()
             .zip(body.topic.as_ref())
             .map(|(seat, topic)| (seat, topic, Some(WEIGHT_MENTION))),
+        Fact::TriageDecided(body) => {
+            let weight = if body.class == Class::Explicit { WEIGHT_MENTION } else { WEIGHT_REQUEST };
+            body.asks.as_ref().map(|seat| (seat, &body.topic, Some(weight)))
+        }
         Fact::RequestAsked(body) => Some((&body.holder, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestAnswered(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestLapsed(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
@@ -79,7 +83,7 @@ impl Projection for Signals {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let before = decode::<SignalRow>(row.as_ref());
+        let before = taken::<SignalRow>(row);
         if let Fact::InboxDrained(body) = &event.fact {
             return before.map(|before| ranked(&taken_up(before, body)));
         }
@@ -87,6 +91,7 @@ impl Projection for Signals {
         let asked_by = match &event.fact {
             // The message itself, not what was found out about it.
             Fact::DeliveryClassified(body) => body.message.clone().unwrap_or_else(|| body.delivery.clone()),
+            Fact::TriageDecided(body) => body.message.clone(),
             _ => event.id.clone(),
         };
         let after = match weight {

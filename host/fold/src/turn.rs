@@ -1,6 +1,6 @@
 //! Turns: which stand open, and, from a turn's own events, what a replay returns and where it goes on.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{
     ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, Steering, StepEnded, StepStarted, Timestamp, Topic,
     TurnEnded, TurnEnding, TurnId, TurnOpened,
@@ -54,12 +54,12 @@ impl Projection for Turns {
                 ending: None,
                 waits_for: BTreeSet::new(),
             },
-            Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..decode(row.as_ref())? },
+            Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..taken(row)? },
             // It waits no more: it is run, takes up what was said, and goes on or ends.
-            Fact::TurnSteered(_) => TurnRow { waits_for: BTreeSet::new(), ..decode(row.as_ref())? },
+            Fact::TurnSteered(_) => TurnRow { waits_for: BTreeSet::new(), ..taken(row)? },
             fact => {
                 let Some((_, approval, asked)) = waited(fact) else { return row };
-                let mut row: TurnRow = decode(row.as_ref())?;
+                let mut row: TurnRow = taken(row)?;
                 if asked {
                     row.waits_for.insert(approval.clone());
                 } else {

@@ -73,7 +73,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
         let (catalogue, hides) = (self.parts.catalogue.as_ref(), &self.parts.hidden_families);
         let enabled = trail.enabled();
         let asked = (asking.offer, enabled.as_slice());
-        let offer = on_offer(catalogue, &self.scene.seat, self.parts.answer_tools, hides, asked);
+        let answer_tools = self.parts.answer_tools;
+        let offer = on_offer(catalogue, &self.scene.seat, answer_tools, hides, asked, self.scene.manner);
         let names: Vec<String> = offer.tools.iter().map(|tool| tool.name.clone()).collect();
         let model = catalogue.model(&self.opened.model);
         let output_tokens_max = model.as_ref().map(|model| model.output_tokens_max);
@@ -269,6 +270,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             cause: stream.newest().clone(),
             fence: Some(stream.fence.clone()),
             within: Vec::new(),
+            drill: self.opened.drill,
         }
     }
 

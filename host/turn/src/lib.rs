@@ -24,6 +24,7 @@ mod erased;
 mod error;
 mod finish;
 mod inbox;
+mod manner;
 mod next;
 mod open;
 mod pace;

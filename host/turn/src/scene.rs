@@ -2,6 +2,7 @@
 
 use crate::erased::is_sealed;
 use crate::error::Error;
+use crate::manner::Manner;
 use crate::open::turn_stream;
 use crate::parts::TurnParts;
 use crate::talk::Talk;
@@ -38,6 +39,8 @@ pub(crate) struct Scene {
     pub of: BTreeSet<PrincipalId>,
     /// How much fits the model; nothing where that is not known.
     pub window_tokens: Option<u32>,
+    /// In what manner it speaks.
+    pub manner: Manner,
     /// Whether what woke the turn can no longer be read.
     pub woken_by_erased: bool,
 }
@@ -74,8 +77,9 @@ impl Scene {
         let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
         let woken_by_erased = said.iter().any(|event| event.id == opened.woken_by && is_sealed(event));
         let asker = said.iter().find(|event| event.id == opened.woken_by).and_then(asker);
-        let office = parts.office.clone();
-        Ok(Self { office, seat, actor, positions, talk, asker, of, woken_by_erased, window_tokens: window })
+        let manner = Manner::of(record, &opened.woken_by).await?;
+        let (office, window_tokens) = (parts.office.clone(), window);
+        Ok(Self { office, seat, actor, positions, talk, asker, of, manner, window_tokens, woken_by_erased })
     }
 }
 

@@ -81,6 +81,7 @@ fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, 
         (StepKind::Tool | StepKind::Send, Output::Tool(output)) => Ok(output),
         (StepKind::Infer | StepKind::Compact, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
         (_, Output::Model(_)) => Err(malformed("a model answered where a tool was called")),
+        (_, Output::Unusable { failure, .. }) => Err(failure),
     };
     match checked {
         // What a model writes derives from all that it was shown.
@@ -100,7 +101,7 @@ fn answer(response: &InferResponse) -> Result<Value, Failure> {
     let says_something = |part: &Part| match part {
         Part::Text(text) => !text.trim().is_empty(),
         Part::ToolCall(_) => true,
-        Part::ToolResult(_) => false,
+        _ => false,
     };
     if !response.parts.iter().any(says_something) {
         let why = match response.stop {

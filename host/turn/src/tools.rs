@@ -5,6 +5,7 @@
 //! that a provider's cache keeps what it has.
 
 use crate::finish::{FINISH, offer};
+use crate::manner::Manner;
 use crate::next::Offer;
 use event::SeatCreated;
 use fold::seat::holds_grant;
@@ -40,6 +41,7 @@ pub(crate) fn on_offer(
     answer_tools: &[&str],
     hides: &[String],
     (which, enabled): (Offer, &[String]),
+    manner: Manner,
 ) -> OnOffer {
     if which == Offer::FinishOnly {
         return counted(vec![offer()], Vec::new());
@@ -47,7 +49,7 @@ pub(crate) fn on_offer(
     let mut families: BTreeMap<String, Vec<Arc<ToolSpec>>> = BTreeMap::new();
     for tool in catalogue.tools() {
         let may = holds_grant(seat, &tool.name) && !answer_tools.contains(&tool.name.as_str());
-        if may && tool.name != FINISH && tool.name != ENABLE_TOOLS {
+        if may && manner.offers(tool.effect) && tool.name != FINISH && tool.name != ENABLE_TOOLS {
             families.entry(tool.family().to_owned()).or_default().push(tool);
         }
     }

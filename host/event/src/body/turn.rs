@@ -35,6 +35,12 @@ pub struct TurnOpened {
     /// How long it may work, in milliseconds; waiting for a person does not count. Nothing where it is not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms_max: Option<u64>,
+    /// The seat that was asked, when it is vacant and `seat` works for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<SeatId>,
+    /// Whether it is a drill: its effects are captured, and nothing of it is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drill: bool,
 }
 
 /// How a turn ended.

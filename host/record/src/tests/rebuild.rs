@@ -117,6 +117,8 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
                 model: "scripted".into(),
                 steps_max: 60,
                 ms_max: None,
+                asked: None,
+                drill: false,
             }
             .into()
         } else {

@@ -134,6 +134,8 @@ fn tool(name: &str) -> ToolSpec {
         effect: EffectClass::Read,
         touches: Touches::Plugin,
         price_key: None,
+        exact: false,
+        recall: false,
     }
 }
 
@@ -356,7 +358,7 @@ pub fn opening(steps_max: u32) -> Opening {
     .into();
     let asked_by = EventId::derived(&["message-1.0", &fact.body().to_string()]);
     Opening {
-        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by },
+        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by, asked: None },
         reply_to: Some(ReplyTo {
             tool: "slack.post".into(),
             destination: json!({"channel": "C1", "thread_ts": "1.0"}),
@@ -365,5 +367,6 @@ pub fn opening(steps_max: u32) -> Opening {
         model: "scripted/story".into(),
         steps_max,
         ms_max: None,
+        drill: false,
     }
 }
