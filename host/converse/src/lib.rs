@@ -44,6 +44,6 @@ pub use readable::readable;
 pub use reason::Reason;
 pub use reply::{TOOL_SLACK, TOOL_TERMINAL, label_of, reply_to};
 pub use sender::Sender;
-pub use steering::{STEERING_CURSOR, Steerers, steer, steering};
+pub use steering::{STEERING_CURSOR, Steerers, is_steered, steer, steering};
 pub use step::{CURSOR, FOLLOW_EVENTS_MAX, lag, step};
 pub use whose::{PERSONS_MAX, Whose, whose};

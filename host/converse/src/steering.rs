@@ -10,7 +10,7 @@ mod follow;
 pub(crate) mod plain;
 mod words;
 
-pub use follow::{STEERING_CURSOR, Steerers, steer};
+pub use follow::{STEERING_CURSOR, Steerers, is_steered, steer};
 
 use crate::steering::plain::{is_whole, leads_with, mentions_word, plain};
 use crate::steering::words::{ACKNOWLEDGEMENTS, AROUND, CORRECTIONS_ANYWHERE, CORRECTIONS_FIRST, STOPS};

@@ -1,4 +1,4 @@
-//! Inboxes: what came into each running turn, and which turns run about a topic.
+//! Inboxes: what came into each running turn, which turns run about a topic, and which messages a turn was told of.
 //!
 //! A turn's row is there from its opening to its end. Its items stand in the order in which they came, and its
 //! revision counts them; once the turn's finish stands, nothing is added.
@@ -64,13 +64,20 @@ pub struct RunningRow {
     pub turns: Vec<TurnId>,
 }
 
-/// The rows under [`turn_key`], which hold [`InboxRow`]s, and under [`topic_key`], which hold [`RunningRow`]s.
+/// The rows under [`turn_key`], which hold [`InboxRow`]s, under [`topic_key`], which hold [`RunningRow`]s, and under
+/// [`message_key`], which are there or not.
 pub struct Inboxes;
 
 /// Key of a turn's row.
 #[must_use]
 pub fn turn_key(turn: &TurnId) -> String {
     format!("turn/{turn}")
+}
+
+/// Key of the row that is there once a running turn was told of a message.
+#[must_use]
+pub fn message_key(message: &EventId) -> String {
+    format!("message/{message}")
 }
 
 /// Key of a topic's row.
@@ -88,6 +95,9 @@ impl Projection for Inboxes {
         match &event.fact {
             Fact::TurnOpened(body) => vec![turn_key(&body.turn), topic_key(&body.topic)],
             Fact::TurnEnded(body) => vec![turn_key(&body.turn), topic_key(&body.topic)],
+            Fact::TurnSteered(body) if body.steering != Steering::Ignore => {
+                vec![turn_key(&body.turn), message_key(&body.message)]
+            }
             Fact::TurnSteered(body) => vec![turn_key(&body.turn)],
             Fact::FinishAccepted(body) => vec![turn_key(&body.turn)],
             _ => Vec::new(),
@@ -95,6 +105,9 @@ impl Projection for Inboxes {
     }
 
     fn evolve(&self, key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        if key.starts_with("message/") {
+            return Some(Row::of(&true, None));
+        }
         if key.starts_with("topic/") {
             let running = running(decode(row.as_ref()).unwrap_or_default(), &event.fact);
             return (!running.turns.is_empty()).then(|| Row::of(&running, None));

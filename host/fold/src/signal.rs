@@ -57,6 +57,9 @@ fn reach(fact: &Fact) -> Option<(&SeatId, &Topic, Option<u32>)> {
             let weight = if body.class == Class::Explicit { WEIGHT_MENTION } else { WEIGHT_REQUEST };
             body.asks.as_ref().map(|seat| (seat, &body.topic, Some(weight)))
         }
+        Fact::TurnSteered(body) if body.untold => {
+            body.asks.as_ref().map(|seat| (seat, &body.topic, Some(WEIGHT_MENTION)))
+        }
         Fact::RequestAsked(body) => Some((&body.holder, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestAnswered(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestLapsed(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
@@ -92,6 +95,7 @@ impl Projection for Signals {
             // The message itself, not what was found out about it.
             Fact::DeliveryClassified(body) => body.message.clone().unwrap_or_else(|| body.delivery.clone()),
             Fact::TriageDecided(body) => body.message.clone(),
+            Fact::TurnSteered(body) => body.message.clone(),
             _ => event.id.clone(),
         };
         let after = match weight {

@@ -7,10 +7,10 @@
 use crate::reason::Reason;
 use crate::steering::{allowed, steering};
 use event::{
-    Actor, Class, DeliveryClassified, Event, EventId, Expected, Fact, Label, MessageReceived,
-    PrincipalId, Proposed, Steering, StreamName, TurnId, TurnSteered,
+    Actor, Class, DeliveryClassified, Event, EventId, Expected, Fact, GlobalPosition, Label, MessageReceived,
+    PrincipalId, Proposed, Steering, StreamName, TurnSteered,
 };
-use fold::inbox::{InboxRow, Inboxes, RunningRow, topic_key, turn_key};
+use fold::inbox::{InboxRow, Inboxes, RunningRow, message_key, topic_key, turn_key};
 use fold::{Projection, decode};
 use record::{Append, Decided, Error, Record, RowKey};
 use std::collections::BTreeSet;
@@ -53,6 +53,22 @@ pub async fn steer(record: &Record, host: &PrincipalId, who: &Steerers) -> Resul
     Ok(events.len())
 }
 
+/// Whether a running turn was told of `message`: it is that turn's from then on. Nothing while steering has not come as
+/// far as `position`.
+///
+/// # Errors
+/// As the record's.
+pub async fn is_steered(
+    record: &Record,
+    message: &EventId,
+    position: GlobalPosition,
+) -> Result<Option<bool>, Error> {
+    if record.cursor(STEERING_CURSOR).await? < position {
+        return Ok(None);
+    }
+    Ok(Some(record.row(Inboxes.name(), &message_key(message)).await?.is_some()))
+}
+
 /// Steers each turn that runs about the message's topic.
 async fn concerns(
     record: &Record,
@@ -78,7 +94,7 @@ async fn concerns(
             continue;
         }
         let asker = asker(record, &inbox.woken_by).await?;
-        let Some(steered) = steered(&turn, &said, classified, (who, asker.as_ref())) else { continue };
+        let Some(steered) = steered(&inbox, &said, classified, (who, asker.as_ref())) else { continue };
         append(record, host, event, steered).await?;
     }
     Ok(())
@@ -92,9 +108,9 @@ async fn asker(record: &Record, woken_by: &EventId) -> Result<Option<PrincipalId
     }))
 }
 
-/// What the message `said` does to `turn`; nothing when it is no message of somebody.
+/// What the message `said` does to the turn of `inbox`; nothing when it is no message of somebody.
 fn steered(
-    turn: &TurnId,
+    inbox: &InboxRow,
     said: &Event,
     classified: &DeliveryClassified,
     (who, asker): (&Steerers, Option<&PrincipalId>),
@@ -108,14 +124,19 @@ fn steered(
         Some(reason) => (Steering::Ignore, reason),
         None => allowed(steering(&words(message)), who.may(by.as_ref(), asker)),
     };
+    // Who addresses the office asks its seat, also where triage would have weighed it first.
+    let untold = classified.asks.is_none() && classified.class == Class::Explicit && steering != Steering::Ignore;
+    let asks = classified.asks.clone().or_else(|| untold.then(|| inbox.seat.clone()));
     Some(TurnSteered {
-        turn: turn.clone(),
+        turn: inbox.turn.clone(),
+        topic: inbox.topic.clone(),
         message: said.id.clone(),
         at: said.global_position,
         by,
         steering,
         reason: reason.to_owned(),
-        asks: classified.asks.clone(),
+        asks,
+        untold,
     })
 }
 

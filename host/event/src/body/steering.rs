@@ -22,6 +22,8 @@ pub enum Steering {
 pub struct TurnSteered {
     /// The turn.
     pub turn: TurnId,
+    /// What it is about.
+    pub topic: Topic,
     /// The `message.received`.
     pub message: EventId,
     /// Where that stands in the record.
@@ -34,6 +36,9 @@ pub struct TurnSteered {
     pub reason: String,
     /// The seat it asks something by itself, when it asks one: read by the turn, it needs no turn of its own.
     pub asks: Option<SeatId>,
+    /// Whether nothing else has told that seat: a message into a running turn is not weighed by triage.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold: bool,
 }
 
 /// One message of an inbox.

@@ -304,7 +304,9 @@ pub async fn steer(record: &Record, turn: &TurnId, ts: &str, text: &str, steerin
     let at = one(format!("message-{ts}"), said).await.unwrap().remove(0).global_position;
     let (turn, by, reason) = (turn.clone(), None, "said".to_owned());
     let id = EventId::derived(&["steered", ts]);
-    let steered = TurnSteered { turn: turn.clone(), message, at, by, steering, reason, asks: Some(seat()) };
+    let (topic, asks) = (opening(1).wake.topic, Some(seat()));
+    let steered =
+        TurnSteered { turn: turn.clone(), topic, message, at, by, steering, reason, asks, untold: false };
     one(format!("inbox-{turn}"), event(id, Label::host(), steered.into())).await.unwrap();
 }
 
