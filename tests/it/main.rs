@@ -24,3 +24,5 @@ mod shape;
 mod shred;
 mod slack_out;
 mod start;
+mod turn;
+mod turn_killed;

@@ -59,9 +59,9 @@ pub enum Command {
     /// Look into the record: everything that happened, in order.
     #[command(subcommand)]
     Record(RecordCommand),
-    /// Look into one turn.
+    /// List turns, look into one, and ask what the gate would say to its calls today.
     #[command(subcommand)]
-    Turn(TurnCommand),
+    Turn(crate::turn::TurnCommand),
     /// Look at the seats and change them, as the owner. Runs beside a server.
     #[command(subcommand)]
     Seat(crate::seat::SeatCommand),
@@ -156,16 +156,6 @@ pub struct ShowArgs {
     /// Whole events, one canonical JSON object a line.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Look into one turn.
-#[derive(Debug, Subcommand)]
-pub enum TurnCommand {
-    /// Print what a turn did: each step, what the gate said, what it cost, what it read and sent.
-    Show {
-        /// The turn, `turn_…`; the newest one when absent.
-        id: Option<String>,
-    },
 }
 
 #[cfg(test)]

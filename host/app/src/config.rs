@@ -10,6 +10,7 @@ mod credential;
 mod models;
 mod converse;
 pub mod purse;
+mod steering;
 mod vault;
 
 pub use self::converse::ConverseConfig;
@@ -18,6 +19,7 @@ pub use plugins::PluginsConfig;
 pub use credential::CredentialConfig;
 pub use models::{ModelConfig, Profile};
 pub use purse::{BudgetConfig, PurseConfig};
+pub use steering::SteeringConfig;
 pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
@@ -76,6 +78,9 @@ pub struct Config {
     /// How long a call waits for a person's yes.
     #[serde(default)]
     pub approvals: ApprovalsConfig,
+    /// Who may stop a running turn.
+    #[serde(default)]
+    pub steering: SteeringConfig,
     /// When the office speaks unasked.
     #[serde(default)]
     pub converse: ConverseConfig,
@@ -125,6 +130,12 @@ pub struct OfficeConfig {
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
     pub steps_max: u32,
+    /// How long one turn may work, in milliseconds; waiting for a person's yes is no work.
+    #[serde(default = "turn_ms_max")]
+    pub turn_ms_max: u64,
+    /// Families of tools that a model sees once it has asked for them, such as `sandbox`.
+    #[serde(default)]
+    pub hidden_families: Vec<String>,
     /// Whether this host does a drill: every effect is captured, and none is sent.
     #[serde(default)]
     pub drill: bool,
@@ -152,6 +163,10 @@ fn front_desk() -> String {
 
 fn steps_max() -> u32 {
     turn::STEPS_MAX_DEFAULT
+}
+
+fn turn_ms_max() -> u64 {
+    turn::WORK_MS_MAX_DEFAULT
 }
 
 fn turns_max() -> usize {
@@ -366,6 +381,12 @@ impl Config {
                 steps.end()
             );
         }
+        if !(10_000..=86_400_000).contains(&self.office.turn_ms_max) {
+            bail!(
+                "`office.turn_ms_max` is {}: a turn works between 10000 and 86400000 milliseconds",
+                self.office.turn_ms_max
+            );
+        }
         if !(1..=256).contains(&self.office.turns_max) {
             bail!("`office.turns_max` is {}: between 1 and 256 turns run at once", self.office.turns_max);
         }
@@ -375,6 +396,7 @@ impl Config {
                 self.office.lease_ms
             );
         }
+        self.steering.named()?;
         if let Some(journal) = &self.journal {
             journal.remote()?;
             vault::apart(&self.record.keys, &journal.folder)?;

@@ -23,9 +23,11 @@ pub mod seed;
 pub mod serve;
 pub mod show;
 pub mod speak;
+pub mod steering;
 pub mod subject;
 pub mod table;
 pub mod triage;
+pub mod turn;
 pub mod wire;
 
 pub use config::Config;

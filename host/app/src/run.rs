@@ -1,9 +1,9 @@
 //! What each command does.
 
-use crate::cli::{Cli, Command, RecordCommand, TurnCommand};
+use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, speak, subject};
+use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, speak, subject, turn};
 use anyhow::{Context, Result};
 use event::PrincipalId;
 use front::{Front, Look, Session, chat, router};
@@ -40,7 +40,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
             journal::restore(&read(path)?, &from).await
         }
         Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
-        Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
+        Command::Turn(command) => turn::run(&read(path)?, &command).await,
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,

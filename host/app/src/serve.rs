@@ -12,6 +12,8 @@ use event::{
     ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId,
     StreamName, TurnId,
 };
+use fold::Projection;
+use fold::message::{TopicRow, Topics};
 use fold::setting;
 use fold::turn::TurnRow;
 use gate::{Call, Output, Passed, Payload};
@@ -119,9 +121,10 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     let cards = crate::cards::keep(office.clone(), stop.clone());
     let effects = crate::effects::keep(office.clone(), stop.clone());
     let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
+    let steering = crate::steering::keep(office.clone(), stop.clone());
     let triage = crate::triage::keep(office.clone(), stop.clone());
     let classes = classify(office.clone(), stop.clone());
-    tokio::try_join!(classes, cards, effects, plugins, triage, turns(office, stop))?;
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
     Ok(())
 }
 
@@ -189,7 +192,9 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         pace: Arc::new(RealPace),
         office: office.config.office.name.clone(),
         answer_tools: &[converse::TOOL_SLACK, converse::TOOL_TERMINAL],
+        hidden_families: office.config.office.hidden_families.clone(),
         readable: converse::readable,
+        is_progress: converse::is_progress,
         deltas: None,
         door: office.gate.clone(),
     });
@@ -282,6 +287,11 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
     let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
     let place = match asked {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
+        // Whoever looks again answers where the topic stands.
+        Some(Event { fact: Fact::MomentPassed(_), .. }) => {
+            let topic = office.record.row(Topics.name(), wake.topic.as_str()).await?;
+            fold::decode::<TopicRow>(topic.as_ref()).map(|topic| topic.place)
+        }
         _ => None,
     };
     let opening = Opening {
@@ -289,6 +299,7 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         reply_to: place.as_ref().and_then(reply_to),
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
+        ms_max: Some(office.config.office.turn_ms_max),
         drill,
     };
     match turn::open(&office.record, opening).await {

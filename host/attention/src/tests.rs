@@ -107,6 +107,7 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
             asked: None,
             drill: false,
         };

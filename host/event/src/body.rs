@@ -9,6 +9,7 @@ mod purse;
 mod refusal;
 mod request;
 mod seat;
+mod steering;
 mod subject;
 mod triage;
 mod turn;
@@ -36,6 +37,7 @@ pub use purse::{
 pub use refusal::{RefusalLifted, RefusalRaised, RefusalSubject};
 pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
 pub use seat::{SeatChanged, SeatCreated, SeatHeld, SeatVacated};
+pub use steering::{FinishAccepted, InboxDrained, InboxItem, Steering, TurnSteered};
 pub use subject::SubjectShredded;
 pub use triage::{
     Choice, EmojiListed, Mode, ModeSet, Priority, Scores, Signs, Spent, Thresholds, TopicMuted, TopicUnmuted,

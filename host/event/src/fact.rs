@@ -5,6 +5,7 @@ use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
 };
+use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
 use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use serde_json::Value;
 
@@ -151,6 +152,12 @@ facts! {
     "step.started" 1 StepStarted,
     /// A step has its output.
     "step.ended" 1 StepEnded,
+    /// A message came into a running turn.
+    "turn.steered" 1 TurnSteered,
+    /// A turn took up what lay in its inbox.
+    "inbox.drained" 1 InboxDrained,
+    /// A turn's finish stands.
+    "finish.accepted" 1 FinishAccepted,
     /// One call was let through.
     "call.admitted" 1 CallAdmitted,
     /// No to one call.

@@ -263,7 +263,11 @@ enum Own<'a> {
 
 fn own(fact: &Fact) -> Own<'_> {
     match fact {
-        Fact::StepStarted(_) | Fact::StepEnded(_) | Fact::TurnEnded(_) => Own::Its,
+        Fact::StepStarted(_)
+        | Fact::StepEnded(_)
+        | Fact::TurnEnded(_)
+        | Fact::InboxDrained(_)
+        | Fact::FinishAccepted(_) => Own::Its,
         Fact::RequestAsked(body) => Own::Of(&body.asker),
         Fact::RequestAnswered(body) => Own::Of(&body.by),
         Fact::MomentSet(body) => Own::Of(&body.seat),
@@ -299,6 +303,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::MessageReceived(_)
         | Fact::MessageMerged(_)
         | Fact::TurnOpened(_)
+        | Fact::TurnSteered(_)
         | Fact::MomentPassed(_)
         | Fact::RequestLapsed(_)
         | Fact::ApprovalAsked(_)

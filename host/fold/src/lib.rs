@@ -12,6 +12,7 @@ pub mod authority;
 pub mod class;
 pub mod channel;
 pub mod effect;
+pub mod inbox;
 pub mod message;
 pub mod moment;
 pub mod plugin;
@@ -38,6 +39,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &message::Speakers,
         &signal::Signals,
         &turn::Turns,
+        &inbox::Inboxes,
         &request::Requests,
         &refusal::Refusals,
         &approval::Approvals,

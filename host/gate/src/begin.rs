@@ -178,7 +178,7 @@ fn earlier_unknown() -> String {
     "an earlier try of it may have worked, and nobody knows".to_owned()
 }
 
-fn hold_id(deed: &str, attempt: u32) -> HoldId {
+pub(crate) fn hold_id(deed: &str, attempt: u32) -> HoldId {
     HoldId::derived(&[deed, &attempt.to_string()])
 }
 

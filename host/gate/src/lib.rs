@@ -8,6 +8,7 @@
 //! gate does not compile. The gate knows neither wasmtime nor any vendor: it defines [`Reach`],
 //! [`Catalogue`] and [`Guards`], which `component` implements.
 
+mod abandon;
 pub mod admit;
 pub mod approval;
 mod begin;

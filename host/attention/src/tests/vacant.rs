@@ -42,6 +42,7 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
             asked: wake.asked.clone(),
             drill: false,
         };

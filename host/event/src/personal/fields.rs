@@ -6,6 +6,7 @@ use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
 };
+use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
 use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use serde_json::Value;
 
@@ -60,6 +61,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    FinishAccepted InboxDrained TurnSteered
     PluginProposed PluginRemoved ComponentRevoked CallTried
     EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
 }

@@ -71,6 +71,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         reply_to,
         model: "scripted/story".into(),
         steps_max: 9,
+        ms_max: None,
         asked: None,
         drill: false,
     };
