@@ -100,6 +100,7 @@ fn told(why: &NoAuthority, owner: &PrincipalId) -> Error {
         | NoAuthority::AnotherSeat { .. }
         | NoAuthority::HostAlone { .. }
         | NoAuthority::NotThePerson { .. } => "no command may".to_owned(),
+        NoAuthority::RevokedComponent { .. } => "use another version of the plugin".to_owned(),
     };
     anyhow!("{why}: {next}")
 }

@@ -263,7 +263,7 @@ pub async fn show(record: &Record, set: Option<&str>) -> Result<String> {
 async fn check(config: &Config, cases: bool) -> Result<ExitCode> {
     let installed = wire::install(config).await?;
     let files = folder::files(&config.policies)?;
-    let set = match PolicySet::valid(&files, &installed.plugins.tools(), &installed.plugins.models()) {
+    let set = match PolicySet::valid(&files, &installed.plugins.named(), &installed.plugins.models()) {
         Ok(set) => set,
         Err(PolicyError::Texts(problems)) => {
             for problem in problems {

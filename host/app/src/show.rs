@@ -122,6 +122,15 @@ fn office(fact: &Fact) -> Option<String> {
                 if routes.is_empty() { "nothing".into() } else { routes.join(", ") }
             )
         }
+        Fact::PluginProposed(b) => {
+            let (plugin, digest) = (&b.version.plugin, b.version.digest.short());
+            format!("{plugin} {} {digest} waits: {}", b.version.version, short(&b.more.join("; ")))
+        }
+        Fact::PluginRemoved(b) => format!("{} is no longer there: {}", b.plugin, short(&b.reason)),
+        Fact::ComponentRevoked(b) => {
+            format!("{} of {} is never run again: {}", b.digest.short(), b.plugin, short(&b.reason))
+        }
+        Fact::CallTried(b) => format!("{} tries {} in {}", b.by, b.tool, b.seat),
         Fact::SubjectShredded(b) => {
             format!("{} is erased with {}: {}", b.subject, b.keys.join(", "), short(&b.reason))
         }

@@ -133,7 +133,8 @@ fn source(source: &SecretSource) -> Source {
 /// The credentials a configuration names, each read now, so that a missing one is known before it is needed.
 #[must_use]
 pub fn vault(config: &Config) -> Vault {
-    let sources = config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
+    let sources =
+        config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
     let vault = Vault::new(sources.collect());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
@@ -161,7 +162,8 @@ fn egress(config: &Config, resolver: Arc<dyn Resolve>, vault: Arc<Vault>) -> Res
     let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
     let injections = own
         .map(|(name, header)| {
-            let header = header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
+            let header =
+                header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
             Ok((name.clone(), Injection::Header(header)))
         })
         .collect::<Result<BTreeMap<String, Injection>>>()?;
@@ -194,7 +196,8 @@ fn artifact(name: &str, file: &Path) -> Result<Artifact> {
     let bytes = std::fs::read(file).with_context(|| {
         format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
     })?;
-    let artifact = Artifact::read(bytes).with_context(|| format!("`{}` is not a plugin", file.display()))?;
+    let artifact = Artifact::read_beside(bytes, file)
+        .with_context(|| format!("`{}` is not a plugin", file.display()))?;
     if artifact.manifest.name != name {
         bail!(
             "`{}` is the plugin `{}`, and the configuration calls it `{name}`",

@@ -8,7 +8,10 @@ use crate::bindings::types as wit_types;
 use crate::limits::Limits;
 use crate::log::plain;
 use event::Usage;
-use gate::{Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason, ToolCall};
+use gate::{
+    Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason,
+    ToolCall,
+};
 use serde_json::Value;
 
 /// Longest word of an open set, such as the kind of a failure: it is a word, not a sentence.
@@ -213,9 +216,14 @@ pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Res
 
 /// A stable lower-case word, or [`NO_WORD`].
 fn word(text: String) -> String {
+    word_of(&text).unwrap_or(NO_WORD).to_owned()
+}
+
+/// The text, if it is a stable lower-case word.
+pub(crate) fn word_of(text: &str) -> Option<&str> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is = !text.is_empty() && text.len() <= WORD_BYTES_MAX && text.bytes().all(plain);
-    if is { text } else { NO_WORD.to_owned() }
+    is.then_some(text)
 }
 
 #[cfg(test)]

@@ -43,10 +43,18 @@ const REASON_BYTES_MAX: usize = 1024;
 /// Runs components. One for the host.
 pub struct Hands {
     pub(crate) engine: Arc<Engine>,
-    plugins: RwLock<Arc<Plugins>>,
+    sets: RwLock<Sets>,
     egress: Arc<Egress>,
     vault: Arc<Vault>,
     clock: Clock,
+}
+
+/// The plugins that can be called, and those before them: a call that was admitted just before the change finishes on
+/// the component it was admitted for.
+struct Sets {
+    now: Arc<Plugins>,
+    before: Option<Arc<Plugins>>,
+    revision: u64,
 }
 
 /// What a permit comes to: plain parts, so that what runs does not depend on how it was admitted.
@@ -74,18 +82,36 @@ impl Hands {
         vault: Arc<Vault>,
         clock: Clock,
     ) -> Self {
-        Self { engine, plugins: RwLock::new(Arc::new(plugins)), egress, vault, clock }
+        let sets = Sets { now: Arc::new(plugins), before: None, revision: 0 };
+        Self { engine, sets: RwLock::new(sets), egress, vault, clock }
     }
 
     /// The plugins that can be called now.
     #[must_use]
     pub fn plugins(&self) -> Arc<Plugins> {
-        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sets.read().unwrap_or_else(PoisonError::into_inner).now.clone()
     }
 
-    /// Takes another set of plugins. Calls that run keep the set they began with.
+    /// Takes another set of plugins. Calls that run keep the set they began with, and one that was admitted just
+    /// before still finds its component.
     pub fn replace(&self, plugins: Plugins) {
-        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins);
+        let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut sets.now, Arc::new(plugins));
+        sets.before = Some(before);
+        sets.revision = sets.revision.wrapping_add(1);
+    }
+
+    /// The engine they run on.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The component that was admitted, from the set of now or the one before it.
+    fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
+        let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = std::iter::once(&sets.now).chain(&sets.before);
+        all.find_map(|set| set.get(plugin).filter(|loaded| loaded.digest() == digest).cloned())
     }
 
     pub(crate) async fn run(&self, request: Request) -> Reached {
@@ -97,15 +123,14 @@ impl Hands {
     }
 
     async fn admitted(&self, request: Request, account: &Account) -> Result<Output, Failure> {
-        let plugins = self.plugins();
-        let loaded = plugins.get(&request.plugin).filter(|loaded| *loaded.digest() == request.digest);
-        let loaded = loaded.ok_or_else(|| {
+        let loaded = self.admitted_component(&request.plugin, &request.digest).ok_or_else(|| {
             let (plugin, digest) = (&request.plugin, request.digest.short());
             failed(
                 FailureKind::Unavailable,
                 format!("the component {digest} of `{plugin}` that was admitted is not loaded any more"),
             )
         })?;
+        let loaded = loaded.as_ref();
         let limits = loaded.limits(&self.engine);
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let lent = self.lend(&request, loaded, limits, deadline, account);
@@ -115,6 +140,10 @@ impl Hands {
             }
             (Ready::Model { .. }, Payload::Infer(asked)) => {
                 self.call_model(loaded, &request.tool, asked, lent, deadline).await
+            }
+            (Ready::Plain { pre, tools }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
+                let tool = tools.get(&request.tool).ok_or_else(|| not_offered(&request.tool))?;
+                self.call_plain(pre, tool, &input, lent, deadline).await
             }
             _ => Err(failed(
                 FailureKind::Guest,
@@ -239,7 +268,7 @@ fn last_words_ms(limits: &Limits) -> u64 {
 }
 
 /// The output, if it is JSON within its limits that fits the tool's schema.
-fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
+pub(crate) fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
     if text.len() > limits.output_bytes {
         return Err(format!("{} bytes, and {} is the most", text.len(), limits.output_bytes));
     }
@@ -291,6 +320,14 @@ impl Catalogue for Hands {
 
     fn models(&self) -> Vec<Arc<ModelSpec>> {
         self.plugins().models()
+    }
+
+    fn named(&self) -> Vec<Arc<ToolSpec>> {
+        self.plugins().named()
+    }
+
+    fn revision(&self) -> u64 {
+        self.sets.read().unwrap_or_else(PoisonError::into_inner).revision
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {

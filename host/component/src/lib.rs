@@ -29,6 +29,7 @@ mod manifest;
 mod meter;
 mod offer;
 mod outgoing;
+mod plain;
 mod plugin;
 mod route;
 mod schema;
@@ -36,8 +37,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX};
-pub use catalogue::Plugins;
+pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX, embed};
+pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;

@@ -111,7 +111,7 @@ pub(crate) fn offered(world: World) -> String {
 
 fn own(world: World) -> &'static [&'static str] {
     match world {
-        World::Tool => &["log", "settings", "credentials"],
+        World::Tool | World::Plain => &["log", "settings", "credentials"],
         World::Model => &["log", "settings", "credentials", "deltas"],
         World::Guard => &[],
     }

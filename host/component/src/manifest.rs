@@ -28,6 +28,9 @@ pub enum World {
     /// It offers tools.
     #[serde(rename = "chancery:tool@0.1.0")]
     Tool,
+    /// It offers tools, and is of no world of ours: its exported functions are the tools.
+    #[serde(rename = "plain")]
+    Plain,
     /// It offers models.
     #[serde(rename = "chancery:model@0.1.0")]
     Model,
@@ -37,11 +40,12 @@ pub enum World {
 }
 
 impl World {
-    /// One word: `tool`, `model` or `guard`.
+    /// One word: `tool`, `plain`, `model` or `guard`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
+            Self::Plain => "plain",
             Self::Model => "model",
             Self::Guard => "guard",
         }
@@ -50,7 +54,10 @@ impl World {
 
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chancery:{}@0.1.0", self.word())
+        match self {
+            Self::Plain => f.write_str("plain"),
+            ours => write!(f, "chancery:{}@0.1.0", ours.word()),
+        }
     }
 }
 
@@ -88,6 +95,12 @@ pub struct ToolEntry {
     pub name: String,
     /// What it may do outside.
     pub effect: EffectClass,
+    /// The exported function that is this tool, where its name does not say it: in the world `plain` alone.
+    #[serde(default)]
+    pub function: Option<String>,
+    /// When to use it and what comes back, for a model: in the world `plain` alone, others say it themselves.
+    #[serde(default)]
+    pub description: Option<String>,
     /// What a call touches; nothing said means the plugin itself.
     #[serde(default)]
     touches: Option<Touches>,
@@ -159,6 +172,14 @@ pub enum ManifestError {
     Offers {
         /// The world.
         world: &'static str,
+    },
+    /// A function or a description of a tool that says them itself.
+    #[error(
+        "`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools"
+    )]
+    PlainAlone {
+        /// The tool.
+        tool: String,
     },
     /// A guard that offers or asks for something.
     #[error("a guard looks at calls and has no [[{key}]]")]
@@ -239,12 +260,17 @@ impl Manifest {
             return Err(ManifestError::Description);
         }
         let offers = match self.world {
-            World::Tool => !self.tools.is_empty() && self.models.is_empty(),
+            World::Tool | World::Plain => !self.tools.is_empty() && self.models.is_empty(),
             World::Model => !self.models.is_empty() && self.tools.is_empty(),
             World::Guard => return self.check_guard(),
         };
         if !offers {
-            return Err(ManifestError::Offers { world: self.world.word() });
+            let world = if self.world == World::Plain { World::Tool } else { self.world };
+            return Err(ManifestError::Offers { world: world.word() });
+        }
+        let told = |tool: &&ToolEntry| tool.function.is_some() || tool.description.is_some();
+        if let Some(tool) = self.tools.iter().find(told).filter(|_| self.world != World::Plain) {
+            return Err(ManifestError::PlainAlone { tool: tool.name.clone() });
         }
         if self.sees.is_some() {
             return Err(ManifestError::Sees);

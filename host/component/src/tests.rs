@@ -8,6 +8,7 @@ mod lies;
 mod limits;
 mod load;
 mod model;
+mod plain;
 mod server;
 mod wasi;
 mod way_out;

@@ -22,9 +22,9 @@ pub use conversation::{
 pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
 pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, LongContext, NodeStarted, Period, PluginGranted, PluginInstalled,
-    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
-    ToolOffered,
+    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,
+    PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,
+    PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route, ToolOffered,
 };
 pub use purse::{
     Account, AppliesTo, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage, WorstCase,

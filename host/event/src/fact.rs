@@ -3,13 +3,13 @@
 
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
-    DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
-    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
-    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
-    PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
-    RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
-    StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
+    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
+    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
+    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
+    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
+    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
+    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 
@@ -190,6 +190,14 @@ facts! {
     "receipt.recorded" 1 ReceiptRecorded,
     /// A person's keys are destroyed: nobody reads their words again.
     "subject.shredded" 1 SubjectShredded,
+    /// A version of a plugin asks for more than it has, and waits.
+    "plugin.proposed" 1 PluginProposed,
+    /// A plugin is no longer there.
+    "plugin.removed" 1 PluginRemoved,
+    /// A component is never run again.
+    "component.revoked" 1 ComponentRevoked,
+    /// A person tries a tool by hand.
+    "call.tried" 1 CallTried,
 }
 
 #[cfg(test)]

@@ -2,15 +2,17 @@
 //!
 //! The host's own code (`system_…`) may state any kind. Whoever else states a fact does so for a seat it holds:
 //! facts about that seat's own work need nothing more; facts that change the office need the grant
-//! `record:<kind>` (or `record:*`), and a seat never hands another what it does not hold itself. Only a person
-//! answers an approval, in a seat other than the one that asks. Whoever states it, no seat reports to itself
-//! through any chain.
+//! `record:<kind>` (or `record:*`), and a seat never hands another what it does not hold itself, be it a grant or a
+//! role. Only a person answers an approval, in a seat other than the one that asks. Whoever states it, no seat
+//! reports to itself through any chain, and no component that was revoked is installed or granted again.
 //!
 //! Source of the rules: mechanisms, sections 1 and 2; the third seed document on seats.
 
 use crate::seat::{EVERY_TOOL, holds_grant};
 use crate::setting;
-use event::{Actor, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId};
+use event::{
+    Actor, ComponentRevoked, Digest, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId,
+};
 use serde_json::Value;
 
 /// The longest chain of seats that report to one another: deeper than any organisation, and an end to the walk.
@@ -107,6 +109,16 @@ pub enum NoAuthority {
         /// The seat above it that reports to it.
         through: SeatId,
     },
+    /// The component was revoked, and never comes back.
+    #[error("the component {} was revoked and never comes back, so `{kind}` cannot be stated of it: {reason}", digest.short())]
+    RevokedComponent {
+        /// The component.
+        digest: Digest,
+        /// What.
+        kind: &'static str,
+        /// Why it was revoked.
+        reason: String,
+    },
     /// The chain above the seat is longer than [`LINE_SEATS_MAX`].
     #[error("the line above `{seat}` is longer than {LINE_SEATS_MAX} seats")]
     LongLine {
@@ -118,10 +130,11 @@ pub enum NoAuthority {
 /// Whether `actor` may state `fact`. `look` says what is known of a row of `setting`; a row that was not looked at
 /// is asked for, so that a forgotten read can never pass for an absent seat.
 pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
-    let outcome = line(fact, look).and_then(|()| match actor.principal.kind() {
-        PrincipalKind::System => answers_itself(actor, fact),
-        PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
-    });
+    let outcome =
+        line(fact, look).and_then(|()| revoked(fact, look)).and_then(|()| match actor.principal.kind() {
+            PrincipalKind::System => answers_itself(actor, fact),
+            PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
+        });
     match outcome {
         Ok(()) => Verdict::May,
         Err(Unsettled::No(why)) => Verdict::MayNot(why),
@@ -172,6 +185,23 @@ fn line(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
     Err(NoAuthority::LongLine { seat: created.seat.clone() }.into())
 }
 
+/// No component that was revoked comes back, whoever says so.
+fn revoked(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let digest = match fact {
+        Fact::PluginInstalled(body) => &body.digest,
+        Fact::PluginGranted(body) => &body.digest,
+        Fact::PluginProposed(body) => &body.version.digest,
+        _ => return Ok(()),
+    };
+    match row::<ComponentRevoked>(look, setting::revoked_component(digest))? {
+        None => Ok(()),
+        Some(revoked) => {
+            let (digest, kind) = (digest.clone(), fact.kind());
+            Err(NoAuthority::RevokedComponent { digest, kind, reason: revoked.reason }.into())
+        }
+    }
+}
+
 /// Whose work a fact is about, for the kinds that a seat states about its own.
 enum Own<'a> {
     /// Of the seat that acts.
@@ -196,6 +226,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
         | Fact::SeatHeld(_)
@@ -210,6 +241,9 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::BudgetSet(_)
         | Fact::PluginInstalled(_)
         | Fact::PluginGranted(_)
+        | Fact::PluginProposed(_)
+        | Fact::PluginRemoved(_)
+        | Fact::ComponentRevoked(_)
         | Fact::SubjectShredded(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
@@ -287,23 +321,36 @@ fn office(seat: SeatId, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), 
     Ok(())
 }
 
-/// What a fact hands a seat that it did not hold before.
+/// What a fact hands a seat that it did not hold before: grants, and the role, which policies give rights to.
 fn handed_on(fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<Vec<String>, Unsettled> {
     match fact {
-        Fact::SeatCreated(created) => Ok(created.grants.clone()),
+        Fact::SeatCreated(created) => Ok(gives(created)),
         Fact::SeatChanged(changed) => {
             let before: Option<SeatCreated> = row(look, setting::seat(&changed.now.seat))?;
-            let had = before.map(|before| before.grants).unwrap_or_default();
-            Ok(changed.now.grants.iter().filter(|grant| !had.contains(grant)).cloned().collect())
+            let had = before.as_ref().map(gives).unwrap_or_default();
+            Ok(gives(&changed.now).into_iter().filter(|grant| !had.contains(grant)).collect())
         }
         // Who holds a seat has what it has: letting somebody hold it hands that on.
         Fact::SeatHeld(held) => {
             let seat: Option<SeatCreated> = row(look, setting::seat(&held.seat))?;
-            Ok(seat.map(|seat| seat.grants).unwrap_or_default())
+            Ok(seat.as_ref().map(gives).unwrap_or_default())
         }
         _ => Ok(Vec::new()),
     }
 }
+
+/// All that a seat gives its holder, as grants.
+fn gives(seat: &SeatCreated) -> Vec<String> {
+    let mut grants = seat.grants.clone();
+    grants.push(format!("{A_ROLE}{}", seat.role));
+    grants
+}
+
+/// How a grant begins that lets a seat give a role it does not have: `role:helper`, or `role:*` for any.
+pub const A_ROLE: &str = "role:";
+
+/// The grant to give any role.
+pub const EVERY_ROLE: &str = "role:*";
 
 /// The grant to state facts of every kind that is the office's.
 pub const EVERY_FACT: &str = "record:*";
@@ -315,6 +362,11 @@ fn covers(own: &SeatCreated, grant: &str) -> bool {
     }
     if grant.starts_with("record:") {
         return own.grants.iter().any(|held| held == EVERY_FACT);
+    }
+    if let Some(role) = grant.strip_prefix(A_ROLE) {
+        // Who may state every fact may apply the policies that speak of the role: it could give itself all of it.
+        let any = |grant: &String| grant == EVERY_ROLE || grant == EVERY_FACT;
+        return own.role == role || own.grants.iter().any(any);
     }
     let family = grant.ends_with(".*");
     if family || grant == EVERY_TOOL {
@@ -404,6 +456,18 @@ mod tests {
         assert_eq!(makes(&["web.fetch", "web.*", "slack.post"]), Verdict::May);
         for more in ["slack.react", "slack.*", "web", "record:policy.applied", "*"] {
             assert!(matches!(makes(&[more]), Verdict::MayNot(NoAuthority::Escalates { .. })), "{more}");
+        }
+        let role = |grants: &[&str]| {
+            let grants = [&["record:seat.created"], grants].concat();
+            let rows = office(&[created("head", None, &grants)]);
+            let cook = SeatCreated { role: "cook".into(), ..created("new", None, &[]) };
+            asked(&rows, agent("head"), Some("head"), cook)
+        };
+        for held in [&[][..], &["*"], &["role:baker"], &["role:r"]] {
+            assert!(matches!(role(held), Verdict::MayNot(NoAuthority::Escalates { .. })), "{held:?}");
+        }
+        for held in ["role:cook", "role:*", "record:*"] {
+            assert_eq!(role(&[held]), Verdict::May, "{held}");
         }
         let without = office(&[created("head", None, &["web.*"])]);
         let verdict = asked(&without, agent("head"), Some("head"), created("new", None, &[]));

@@ -12,6 +12,7 @@ pub mod authority;
 pub mod effect;
 pub mod message;
 pub mod moment;
+pub mod plugin;
 pub mod projection;
 pub mod purse;
 pub mod refusal;

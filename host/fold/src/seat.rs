@@ -269,13 +269,16 @@ fn checked(seat: SeatCreated) -> Result<SeatCreated, CannotSeat> {
     Ok(seat)
 }
 
-/// Whether `grant` could give something: `*`, a name, a family, or facts of a kind.
+/// Whether `grant` could give something: `*`, a name, a family, facts of a kind, or a role to hand on.
 fn is_grant(grant: &str) -> bool {
     if grant == EVERY_TOOL || grant == crate::authority::EVERY_FACT {
         return true;
     }
     if let Some(kind) = grant.strip_prefix("record:") {
         return Fact::KINDS.iter().any(|(known, _)| *known == kind);
+    }
+    if let Some(role) = grant.strip_prefix(crate::authority::A_ROLE) {
+        return text("a role", role).is_ok();
     }
     let name = grant.strip_suffix(".*").unwrap_or(grant);
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'/' | b':');

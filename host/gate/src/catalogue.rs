@@ -154,6 +154,17 @@ pub trait Catalogue: Send + Sync {
     /// Every model, in order of name.
     fn models(&self) -> Vec<Arc<ModelSpec>>;
 
+    /// The tools that policies may name: those that can be called, and those of components that were revoked, so that
+    /// a set which names one of these still loads.
+    fn named(&self) -> Vec<Arc<ToolSpec>> {
+        self.tools()
+    }
+
+    /// Another number whenever what can be called became another.
+    fn revision(&self) -> u64 {
+        0
+    }
+
     /// One tool by name.
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.tools().into_iter().find(|tool| tool.name == name)

@@ -15,6 +15,8 @@ use std::sync::{Arc, PoisonError};
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     stated: InForce,
+    /// Which tools it was loaded beside.
+    revision: u64,
     set: Arc<PolicySet>,
     /// Why it is not the set that the record names.
     trouble: Option<Arc<str>>,
@@ -32,26 +34,33 @@ impl Gate {
             }
         };
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.stated == stated) {
+        let revision = self.parts.catalogue.revision();
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.stated == stated && kept.revision == revision) {
             return Ok(kept.set.clone());
         }
         let applied: PolicyApplied = self.setting(setting::POLICY).await?.ok_or(GateError::NoPolicy)?;
-        let now = self.load(stated, &applied, kept)?;
+        let now = self.load((stated, revision), &applied, kept)?;
         let set = now.set.clone();
         *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(now);
         Ok(set)
     }
 
-    fn load(&self, stated: InForce, applied: &PolicyApplied, kept: Option<Kept>) -> Result<Kept, GateError> {
+    fn load(
+        &self,
+        (stated, revision): (InForce, u64),
+        applied: &PolicyApplied,
+        kept: Option<Kept>,
+    ) -> Result<Kept, GateError> {
         let catalogue = &self.parts.catalogue;
-        let same = kept.as_ref().filter(|kept| *kept.set.digest() == applied.digest);
+        let is_same = |kept: &&Kept| *kept.set.digest() == applied.digest && kept.revision == revision;
+        let same = kept.as_ref().filter(is_same);
         let loaded = match same {
             // Only what is revoked changed.
             Some(kept) => kept.set.without(&stated.revoked),
-            None => PolicySet::load(&applied.files, &catalogue.tools(), &catalogue.models(), &stated.revoked),
+            None => PolicySet::load(&applied.files, &catalogue.named(), &catalogue.models(), &stated.revoked),
         };
         match (loaded, kept) {
-            (Ok(set), _) => Ok(Kept { stated, set: Arc::new(set), trouble: None }),
+            (Ok(set), _) => Ok(Kept { stated, revision, set: Arc::new(set), trouble: None }),
             (Err(error), None) => Err(GateError::Policy(error)),
             (Err(error), Some(kept)) => {
                 let trouble = format!(
@@ -63,7 +72,7 @@ impl Gate {
                     "{trouble}; apply a set that fits its tools, or give it the tools the set names"
                 );
                 let set = kept.set.without(&stated.revoked).map_err(GateError::Policy)?;
-                Ok(Kept { stated, set: Arc::new(set), trouble: Some(trouble.into()) })
+                Ok(Kept { stated, revision, set: Arc::new(set), trouble: Some(trouble.into()) })
             }
         }
     }

@@ -24,6 +24,7 @@ mod explain;
 mod fail_open;
 mod files;
 mod known;
+mod naming;
 #[cfg(test)]
 mod proof;
 mod question;
@@ -41,6 +42,7 @@ pub use diff::{AnswerDiff, Differs, EXAMPLES_MAX, TextDiff};
 pub use explain::{Explained, Held, Looked, Shown};
 pub use files::{FileKind, ORGANISATION_PREFIX, SET_FILES_MAX, file_kind, is_organisation};
 pub use known::{Known, offered};
+pub use naming::naming;
 pub use question::Question;
 pub use space::{QUESTIONS_MAX, questions};
 pub use text::{Outline, POLICY_ID_BYTES_MAX, Problem, digest, outlines};

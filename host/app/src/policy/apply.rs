@@ -214,6 +214,6 @@ pub(super) fn load(
     installed: &Installed,
     revoked: &BTreeSet<String>,
 ) -> Result<PolicySet> {
-    let (tools, models) = (installed.plugins.tools(), installed.plugins.models());
+    let (tools, models) = (installed.plugins.named(), installed.plugins.models());
     Ok(PolicySet::load(files, &tools, &models, revoked)?)
 }

@@ -195,10 +195,11 @@ impl Past {
                 events.iter().rev().filter(|event| event.global_position < at).find_map(|event| match &event
                     .fact
                 {
-                    Fact::PluginInstalled(body) => Some((event.global_position, body.clone())),
+                    Fact::PluginInstalled(body) => Some(Some((event.global_position, body.clone()))),
+                    Fact::PluginRemoved(_) => Some(None),
                     _ => None,
                 });
-            installed.extend(newest);
+            installed.extend(newest.flatten());
         }
         // Of two that offer one tool, the newer is the one that could be called.
         installed.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
@@ -219,7 +220,7 @@ impl Past {
         let newest = events.iter().rev().filter(|event| event.global_position < at).find_map(|event| {
             match &event.fact {
                 Fact::PluginGranted(granted) => Some(Some(granted.clone())),
-                Fact::PluginRevoked(_) => Some(None),
+                Fact::PluginRevoked(_) | Fact::PluginRemoved(_) => Some(None),
                 _ => None,
             }
         });

@@ -52,18 +52,7 @@ fn target() -> PathBuf {
 /// A guest with `manifest` put in, in a folder of its own: for those that `xtask` builds without one.
 pub(super) fn with_manifest(name: &str, manifest: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let mut content = vec![u8::try_from(crate::SECTION.len()).unwrap()];
-    content.extend_from_slice(crate::SECTION.as_bytes());
-    content.extend_from_slice(manifest.as_bytes());
-    let mut bytes = std::fs::read(component(name)).unwrap();
-    bytes.push(0);
-    // LEB128 in two bytes: enough for 16 KiB.
-    let length = u16::try_from(content.len()).unwrap();
-    bytes.extend_from_slice(&[
-        u8::try_from(length & 0x7f).unwrap() | 0x80,
-        u8::try_from(length >> 7).unwrap(),
-    ]);
-    bytes.extend_from_slice(&content);
+    let bytes = crate::artifact::with_manifest(std::fs::read(component(name)).unwrap(), manifest.as_bytes());
     let path = folder.path().join(format!("{name}.wasm"));
     std::fs::write(&path, bytes).unwrap();
     (folder, path)

@@ -4,13 +4,13 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, ConnectionIdentified,
-    DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent,
-    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
-    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginRevoked, PolicyApplied,
-    PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised,
-    RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded,
-    StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
+    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
+    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
+    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
+    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
+    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
+    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
 use serde_json::Value;
 
@@ -61,6 +61,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    PluginProposed PluginRemoved ComponentRevoked CallTried
 }
 
 impl Fact {

@@ -127,6 +127,10 @@ mod tests {
                 .map(|tool| tool.name.clone())
                 .collect(),
             offers: tools().iter().filter(|tool| tool.plugin == plugin).map(|tool| offered(tool)).collect(),
+            source: String::new(),
+            asks: Vec::new(),
+            imports: Vec::new(),
+            signed_by: None,
         });
         let known = Known::of(&plugins);
         assert!(known.missing.is_empty());
