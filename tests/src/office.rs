@@ -158,7 +158,12 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
-            loopback = [site, slack].into_iter().chain(&self.loopback).map(|origin| format!("{origin:?}")).collect::<Vec<_>>().join(", "),
+            loopback = [site, slack]
+                .into_iter()
+                .chain(&self.loopback)
+                .map(|origin| format!("{origin:?}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             owner = self.owner,
             steps = self.steps_max,
             lease = self.lease_ms,
