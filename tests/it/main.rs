@@ -18,4 +18,5 @@ mod seats;
 mod shape;
 mod shred;
 mod slack_out;
+mod slack_socket;
 mod start;

@@ -10,6 +10,7 @@ pub mod host;
 pub mod office;
 pub mod site;
 pub mod slack;
+pub mod socket;
 pub mod story;
 
 pub use host::Host;

@@ -33,6 +33,10 @@ pub struct Kit {
     pub lease_ms: i64,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// Lines put into `[slack]`.
+    pub slack_more: String,
+    /// Origins of this machine that may be reached, beside the site's and Slack's.
+    pub loopback: Vec<String>,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -78,6 +82,8 @@ impl Kit {
             steps_max: 60,
             lease_ms: 60_000,
             more: String::new(),
+            slack_more: String::new(),
+            loopback: Vec::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -105,6 +111,7 @@ impl Kit {
         std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
         std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
         std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        std::fs::write(folder.join("app-token"), crate::socket::APP_TOKEN).unwrap();
         if let Some(schema) = &self.schema {
             std::fs::write(folder.join("database-url"), schema.url()).unwrap();
         }
@@ -132,10 +139,12 @@ lease_ms = {lease}
 address = "127.0.0.1:0"
 [slack]
 signing_secrets = [{{ file = "signing-secret" }}]
+{slack_more}
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
+"slack.app-token" = {{ file = "app-token" }}
 [egress]
-loopback = ["{site}", "{slack}"]
+loopback = ["{site}", "{slack}"{loopback}]
 [purse]
 day = "{day}"
 month = "50.00"
@@ -156,6 +165,8 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper", 
             },
             cache = guests().with_file_name("test-code").display(),
             owner = self.owner,
+            slack_more = self.slack_more,
+            loopback = self.loopback.iter().map(|origin| format!(", \"{origin}\"")).collect::<String>(),
             steps = self.steps_max,
             lease = self.lease_ms,
             day = self.day,
@@ -203,7 +214,11 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper", 
             let _ = stopped.wait_for(|stop| *stop).await;
         };
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
-        let running = tokio::spawn(app::serve::run(built.clone(), stop));
+        let office = built.clone();
+        let running = tokio::spawn(async move {
+            let socket = app::serve::socket(office.clone(), stop.clone());
+            tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
+        });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }
     }
 }

@@ -13,6 +13,7 @@
 mod address;
 mod config;
 mod connection;
+mod dial;
 mod exchange;
 mod form;
 mod header;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use address::{AddressClass, class_of};
 pub use config::{ConfigError, EgressConfig, Limits, STARTING_LIMITS};
+pub use dial::Dialled;
 pub use header::Injection;
 pub use origin::{Origin, Scheme};
 pub use refused::Refused;
