@@ -156,6 +156,10 @@ pub fn vault(config: &Config) -> Vault {
 /// When one is missing or empty: a server without a secret would believe anybody.
 pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
     let Some(slack) = &config.slack else { return Ok(None) };
+    if slack.socket && slack.signing_secrets.is_empty() {
+        // Nothing comes over HTTP: there is no `/slack/events`.
+        return Ok(None);
+    }
     let sources: Vec<Source> = slack.signing_secrets.iter().map(source).collect();
     SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
 }
