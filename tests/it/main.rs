@@ -4,11 +4,13 @@
 
 mod approvals;
 mod cards;
+mod converse;
 mod crash;
 mod flow;
 mod guards;
 mod hostile;
 mod hosts;
+mod models;
 mod noes;
 mod often_killed;
 mod plugins;
@@ -21,4 +23,7 @@ mod seats;
 mod shape;
 mod shred;
 mod slack_out;
+mod slack_socket;
 mod start;
+mod turn;
+mod turn_killed;

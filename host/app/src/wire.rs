@@ -3,15 +3,17 @@
 //! Nothing here decides anything; it only says which part is given to which.
 
 use crate::config::{Config, SecretSource};
+use crate::serve::SYSTEM_SEAT;
 use crate::plugin::load;
 pub use crate::plugin::load::Installed;
+use crate::paced::Paced;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::Hands;
-use egress::{Egress, EgressConfig, Origin, Resolve};
+use egress::{Egress, EgressConfig, Injection, Origin, Resolve};
 use event::{GlobalPosition, SeatId, Timestamp};
 use fold::setting;
-use gate::{Catalogue, Gate, GateParts};
+use gate::{Catalogue, Classifier, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +47,8 @@ pub struct Office {
     pub hands: Arc<Hands>,
     /// The seat that answers people.
     pub front_desk: SeatId,
+    /// How it behaves where people talk.
+    pub manner: converse::Manner,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// This process, as leases and `node.started` name it.
@@ -67,12 +71,16 @@ impl Office {
         put_in_force(&config, &record, &installed).await?;
         let (gate, hands) =
             gate(&config, &record, installed, Ports { clock: clock.clone(), resolver }).await?;
-        if hands.model(&config.office.model).is_none() {
-            bail!("`office.model` is `{}`, and no configured plugin offers that model", config.office.model);
+        if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
+            bail!("{setting} is `{name}`, and no configured plugin offers that model");
+        }
+        let manner = config.converse.manner()?;
+        if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
+            bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
         }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
-        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node, plugins_at })
+        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, manner, clock, node, plugins_at })
     }
 
     /// Now, by the office's clock.
@@ -107,12 +115,19 @@ pub async fn gate(
         record: record.clone(),
         catalogue: hands.clone(),
         guards: hands.clone(),
-        reach: hands.clone(),
+        reach: Arc::new(Paced::new(hands.clone(), clock.clone())),
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,
+        drill: config.office.drill,
     })
     .await?;
+    let gate = match &config.office.classifier {
+        Some(model) => {
+            gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.clone() })
+        }
+        None => gate,
+    };
     Ok((gate, hands))
 }
 
@@ -126,8 +141,9 @@ fn source(source: &SecretSource) -> Source {
 /// The credentials a configuration names, each read now, so that a missing one is known before it is needed.
 #[must_use]
 pub fn vault(config: &Config) -> Vault {
-    let vault =
-        Vault::new(config.credentials.iter().map(|(name, from)| (name.clone(), source(from))).collect());
+    let sources =
+        config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
+    let vault = Vault::new(sources.collect());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
     }
@@ -140,6 +156,10 @@ pub fn vault(config: &Config) -> Vault {
 /// When one is missing or empty: a server without a secret would believe anybody.
 pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
     let Some(slack) = &config.slack else { return Ok(None) };
+    if slack.socket && slack.signing_secrets.is_empty() {
+        // Nothing comes over HTTP: there is no `/slack/events`.
+        return Ok(None);
+    }
     let sources: Vec<Source> = slack.signing_secrets.iter().map(source).collect();
     SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
 }
@@ -167,7 +187,15 @@ pub fn egress(
     vault: Arc<Vault>,
     limits: egress::Limits,
 ) -> Result<Egress> {
-    let parts = EgressConfig { loopback: loopback(config)?, injections: BTreeMap::new(), limits };
+    let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
+    let injections = own
+        .map(|(name, header)| {
+            let header =
+                header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
+            Ok((name.clone(), Injection::Header(header)))
+        })
+        .collect::<Result<BTreeMap<String, Injection>>>()?;
+    let parts = EgressConfig { loopback: loopback(config)?, injections, limits };
     Egress::new(parts, resolver, vault).context("`[egress]`")
 }
 

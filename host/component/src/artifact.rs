@@ -2,8 +2,10 @@
 //!
 //! Reading one runs nothing and compiles nothing, so a file that nobody granted anything can be looked at.
 
-use crate::manifest::{Manifest, ManifestError, RouteEntry, SECTION};
+use crate::manifest::{MANIFEST_BYTES_MAX, Manifest, ManifestError, RouteEntry, SECTION};
 use event::{Digest, Route};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use wasmparser::{Encoding, Parser, Payload};
 
@@ -39,7 +41,9 @@ pub enum ArtifactError {
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// Larger than anything that would be compiled.
-    #[error("it is larger than {COMPONENT_BYTES_MAX} bytes, or imports or exports more than {IMPORTS_MAX} interfaces")]
+    #[error(
+        "it is larger than {COMPONENT_BYTES_MAX} bytes, or imports or exports more than {IMPORTS_MAX} interfaces"
+    )]
     TooLarge,
 }
 
@@ -74,6 +78,27 @@ impl Artifact {
             exports,
             bytes: bytes.into(),
         })
+    }
+
+    /// Reads the plugin in the file at `path`. A component that carries no manifest takes the one beside it, in a
+    /// file of the same name that ends in `.toml`, and is then what it would be with that text put in: the digest
+    /// covers both, so that a changed manifest is a changed plugin.
+    ///
+    /// # Errors
+    /// As [`Artifact::read`]. A manifest that stands both inside and beside is the one inside.
+    pub fn read_beside(bytes: Vec<u8>, path: &Path) -> Result<Self, ArtifactError> {
+        match Self::read(bytes.clone()) {
+            Err(ArtifactError::NoManifest { found: 0 }) => {
+                let beside = fs::read(path.with_extension("toml")).ok();
+                let beside = beside.filter(|text| text.len() <= MANIFEST_BYTES_MAX);
+                Self::read(
+                    beside
+                        .map(|text| with_manifest(bytes, &text))
+                        .ok_or(ArtifactError::NoManifest { found: 0 })?,
+                )
+            }
+            read => read,
+        }
     }
 
     /// What the record says of it once it is installed.
@@ -123,16 +148,20 @@ pub fn embed(component: &[u8], manifest: &str) -> Result<Vec<u8>, ArtifactError>
         Err(error) => return Err(error),
         Ok(_) => return Err(ArtifactError::Manifested { plugin: parsed.name }),
     }
+    Ok(with_manifest(component.to_vec(), manifest.as_bytes()))
+}
+
+/// `component` with a manifest put in, as one custom section at its end.
+pub(crate) fn with_manifest(mut component: Vec<u8>, manifest: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
     length(SECTION.len(), &mut content);
     content.extend_from_slice(SECTION.as_bytes());
-    content.extend_from_slice(manifest.as_bytes());
-    let mut whole = component.to_vec();
+    content.extend_from_slice(manifest);
     // A custom section has the id 0.
-    whole.push(0);
-    length(content.len(), &mut whole);
-    whole.extend_from_slice(&content);
-    Ok(whole)
+    component.push(0);
+    length(content.len(), &mut component);
+    component.extend_from_slice(&content);
+    component
 }
 
 /// A length in LEB128, as WebAssembly writes it.

@@ -119,7 +119,7 @@ impl Plugins {
     pub fn guards(&self) -> Vec<GuardSpec> {
         let specs = self.loaded.values().filter_map(|loaded| match &loaded.ready {
             Ready::Guard { spec, .. } => Some(spec.as_ref().clone()),
-            Ready::Tool { .. } | Ready::Model { .. } => None,
+            Ready::Tool { .. } | Ready::Plain { .. } | Ready::Model { .. } => None,
         });
         specs.collect()
     }
@@ -135,8 +135,8 @@ impl Plugins {
             return Err(twice(&plugin, &format!("{}@{}", plugin, first.digest().short())));
         }
         match &loaded.ready {
-            Ready::Tool { tools, .. } => {
-                for (name, tool) in tools {
+            Ready::Tool { .. } | Ready::Plain { .. } => {
+                for (name, tool) in loaded.ready.tools() {
                     if let Some(first) = self.tools.insert(name.clone(), tool.clone()) {
                         return Err(twice(name, &first.spec.plugin));
                     }
@@ -257,6 +257,8 @@ mod tests {
             effect: EffectClass::Read,
             touches,
             price_key: None,
+            exact: false,
+            recall: false,
         };
         touched(&tool, input, &[route("https://api.example.com"), route("http://127.0.0.1:8080")])
     }

@@ -71,7 +71,8 @@ fn shown(call: &GuardedCall) -> checks::GuardedCall {
             EffectClass::Write => checks::EffectClass::Write,
             EffectClass::External => checks::EffectClass::External,
             EffectClass::Destructive => checks::EffectClass::Destructive,
-            EffectClass::Privileged => checks::EffectClass::Privileged,
+            // No call has no class; one that had would be shown as the widest.
+            EffectClass::Privileged | EffectClass::Undeclared => checks::EffectClass::Privileged,
         },
         touches: checks::Touched { kind, text: call.resource.text().to_owned() },
         arguments: call.arguments.to_string(),

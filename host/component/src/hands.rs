@@ -20,7 +20,7 @@ use egress::Egress;
 use event::{Digest, Route, Timestamp};
 use gate::{
     Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit,
-    Reach, Reached, Resource, ToolSpec,
+    Reach, Reached, Resource, ToolSpec, recall_tool,
 };
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -30,6 +30,12 @@ use vault::Vault;
 
 /// Time enough for a guest to turn a timeout into a failure of its own.
 const LAST_WORDS_MS_MAX: u64 = 500;
+
+/// How long a model guest that was told to stop has to hang up and say so. Within a second of the word everything is
+/// over, and a guest that waits for its provider's first byte cannot hear the word at all.
+const HANG_UP_MS: u64 = 250;
+/// What is said of a call that was stopped.
+const STOPPED: &str = "it was stopped before the model had answered";
 
 /// Longest reason of the way out that goes with a failure: it may name all routes that were granted.
 const REASON_BYTES_MAX: usize = 1024;
@@ -129,11 +135,20 @@ impl Hands {
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let lent = self.lend(&request, loaded, limits, deadline, account);
         match (&loaded.ready, request.payload) {
+            (Ready::Tool { recall: Some(_), .. }, Payload::Tool(input))
+                if request.tool == recall_tool(&request.plugin) =>
+            {
+                self.call_recall(loaded, &input, lent, deadline).await
+            }
             (Ready::Tool { tools, .. }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
                 self.call_tool(loaded, &request.tool, &input, request.key, lent, deadline).await
             }
             (Ready::Model { .. }, Payload::Infer(asked)) => {
                 self.call_model(loaded, &request.tool, asked, lent, deadline).await
+            }
+            (Ready::Plain { pre, tools }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
+                let tool = tools.get(&request.tool).ok_or_else(|| not_offered(&request.tool))?;
+                self.call_plain(pre, tool, &input, lent, deadline).await
             }
             _ => Err(failed(
                 FailureKind::Guest,
@@ -159,6 +174,7 @@ impl Hands {
             clock: self.clock.clone(),
             account: account.clone(),
             limits: *limits,
+            flows: matches!(loaded.ready, Ready::Model { .. }),
         };
         Lent {
             plugin: request.plugin.as_str().into(),
@@ -181,7 +197,7 @@ impl Hands {
         deadline: Instant,
     ) -> Result<Output, Failure> {
         use crate::bindings::tool::exports::chancery::tool::tools::ToolCall;
-        let Ready::Tool { pre, tools } = &loaded.ready else { return Err(not_offered(name)) };
+        let Ready::Tool { pre, tools, .. } = &loaded.ready else { return Err(not_offered(name)) };
         let tool = tools.get(name).ok_or_else(|| not_offered(name))?;
         let limits = loaded.limits(&self.engine);
         let call = ToolCall { tool: name.to_owned(), input: input.to_string(), key };
@@ -223,20 +239,32 @@ impl Hands {
                 format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
             return Err(failed(FailureKind::TooLong, message));
         }
-        let pre = pre.clone();
+        let (pre, deltas) = (pre.clone(), lent.deltas.clone());
         let ran = guest::run(&self.engine, World::Model, lent, deadline, move |store| {
             Box::pin(async move {
                 let model = pre.instantiate_async(&mut *store).await?;
                 model.chancery_model_inference().call_infer(store, &request).await
             })
         });
-        match ran.await.map_err(|ended| ended.failure(name, limits))? {
-            Err(failure) => Err(convert::model_failure(failure, limits)),
+        let ran = tokio::select! {
+            biased;
+            ran = ran => ran,
+            () = left_alone(deltas.as_deref()) => return Err(failed(FailureKind::Stopped, STOPPED.to_owned())),
+        };
+        match ran.map_err(|ended| ended.failure(name, limits))? {
+            Err(failure) => convert::model_failure(failure, limits),
             Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
                 failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
             }),
         }
     }
+}
+
+/// Returns when nobody has waited for the answer for [`HANG_UP_MS`].
+async fn left_alone(deltas: Option<&dyn Deltas>) {
+    let Some(deltas) = deltas else { return std::future::pending().await };
+    deltas.stopped().await;
+    tokio::time::sleep(Duration::from_millis(HANG_UP_MS)).await;
 }
 
 /// How long before its end a call's requests end: so that the guest can still say what happened.
@@ -245,7 +273,7 @@ fn last_words_ms(limits: &Limits) -> u64 {
 }
 
 /// The output, if it is JSON within its limits that fits the tool's schema.
-fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
+pub(crate) fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
     if text.len() > limits.output_bytes {
         return Err(format!("{} bytes, and {} is the most", text.len(), limits.output_bytes));
     }
@@ -262,11 +290,11 @@ fn explained(failure: Failure, refused: Option<String>) -> Failure {
     Failure { message, ..failure }
 }
 
-fn not_offered(name: &str) -> Failure {
+pub(crate) fn not_offered(name: &str) -> Failure {
     failed(FailureKind::Guest, format!("`{name}` is not offered by the component that was admitted"))
 }
 
-fn failed(kind: FailureKind, message: String) -> Failure {
+pub(crate) fn failed(kind: FailureKind, message: String) -> Failure {
     Failure { kind, message, retry_after_ms: None }
 }
 

@@ -11,6 +11,7 @@ use crate::load_error::LoadError;
 use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
+use crate::plain::ready_plain;
 use event::{Digest, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,8 +40,8 @@ impl Loaded {
         let named = path.display().to_string();
         let bytes = tokio::fs::read(path).await;
         let bytes = bytes.map_err(|source| LoadError::Unreadable { path: named.clone(), source })?;
-        let artifact =
-            Artifact::read(bytes).map_err(|source| LoadError::NotAPlugin { path: named, source })?;
+        let artifact = Artifact::read_beside(bytes, path)
+            .map_err(|source| LoadError::NotAPlugin { path: named, source })?;
         let grant = grants.get(&artifact.manifest.name);
         Self::of(engine, artifact, grant).await
     }
@@ -66,6 +67,7 @@ impl Loaded {
             compiled.map_err(|source| LoadError::Compile { plugin: manifest.name.clone(), source })?;
         let ready = match manifest.world {
             World::Tool => ready_tools(engine, &component, &manifest, &digest).await?,
+            World::Plain => ready_plain(engine, &component, &manifest, &digest)?,
             World::Model => ready_models(engine, &component, &manifest, &digest).await?,
             World::Guard => ready_guard(engine, &component, &manifest, &digest).await?,
         };

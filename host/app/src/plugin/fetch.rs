@@ -133,8 +133,11 @@ fn read(
     signature: Option<String>,
     wanted: Option<&Digest>,
 ) -> Result<Component> {
-    let artifact =
-        Artifact::read(bytes).with_context(|| format!("`{}` is not a plugin", pinned.source))?;
+    let artifact = match &pinned.source {
+        Source::File(path) => Artifact::read_beside(bytes, path),
+        _ => Artifact::read(bytes),
+    };
+    let artifact = artifact.with_context(|| format!("`{}` is not a plugin", pinned.source))?;
     // A registry's pin is that of its manifest, and was looked at there.
     let pin = pinned.pin.as_ref().filter(|_| !matches!(pinned.source, Source::Registry(_)));
     for pin in pin.into_iter().chain(wanted) {

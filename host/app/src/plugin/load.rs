@@ -278,8 +278,11 @@ fn artifact(config: &Config, name: &str, file: &Path) -> Result<Artifact> {
         format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
     })?;
     let signature = signature::read_beside(file)?;
-    signature::check(&config.installs, &format!("`{}`", file.display()), &bytes, signature.as_deref())?;
-    let artifact = Artifact::read(bytes).with_context(|| format!("`{}` is not a plugin", file.display()))?;
+    let artifact = Artifact::read_beside(bytes, file)
+        .with_context(|| format!("`{}` is not a plugin", file.display()))?;
+    // With the manifest that stands beside it, where one does: a signature of the component alone says nothing of it.
+    let whole = artifact.bytes();
+    signature::check(&config.installs, &format!("`{}`", file.display()), whole, signature.as_deref())?;
     if artifact.manifest.name != name {
         bail!(
             "`{}` is the plugin `{}`, and the configuration calls it `{name}`",

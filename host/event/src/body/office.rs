@@ -30,6 +30,9 @@ pub struct PolicyApplied {
     /// Whether it was applied as a correction, which may only narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// Somebody proposes another set of policies. Nothing is in force until a seat with the right applies it.
@@ -45,6 +48,9 @@ pub struct PolicyProposed {
     pub reason: String,
     /// Whether it claims only to narrow; held against what it does.
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// A permit counts no more, in any set, now or applied later: what was revoked stays revoked.
@@ -63,6 +69,9 @@ pub struct Price {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
     /// For one call.
@@ -84,6 +93,9 @@ pub struct LongContext {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
 }
