@@ -20,6 +20,7 @@ pub fn effect(word: &str) -> &'static str {
         "external" => "reaches people or systems outside",
         "destructive" => "does what cannot be taken back: each call waits for a person's yes",
         "privileged" => "changes who may do what: each call waits for a person's yes",
+        "undeclared" => "does not say what it does: each call is judged by itself",
         _ => "does something that this version does not know",
     }
 }
@@ -28,6 +29,7 @@ pub fn effect(word: &str) -> &'static str {
 pub fn world(word: &str) -> &'static str {
     match word {
         "tool" => "it offers tools, things a seat may do",
+        "plain" => "its exported functions are tools, things a seat may do",
         "model" => "it offers models, which seats think with",
         "guard" => "it looks at calls and may only add a no",
         _ => "this version does not know it",
