@@ -268,8 +268,9 @@ impl Gate {
                 accounts,
                 effect: effect.clone(),
             };
-            let reads = beginning.reads();
-            let decided = self.parts.record.decide(reads, move |rows, at| beginning.decide(rows, at)).await?;
+            let (record, foreseen) = (&self.parts.record, beginning.foreseen());
+            let decided =
+                record.decide_foreseen(foreseen, move |rows, at| beginning.decide(rows, at)).await?;
             match decided {
                 Decided::Appended { value, .. } => {
                     value.iter().for_each(|begun| self.moments.saw(begun.at));

@@ -57,6 +57,13 @@ impl Story {
         EventId::derived(&[&self.origin.to_string(), what])
     }
 
+    /// The names of the facts with which a call begins.
+    pub(crate) fn begins(&self, is_paid: bool, is_effect: bool) -> Vec<EventId> {
+        let paid: &[&str] = if is_paid { &["hold.taken", "hold.started"] } else { &[] };
+        let effect: &[&str] = if is_effect { &["effect.intended"] } else { &[] };
+        ["admitted"].iter().chain(paid).chain(effect).map(|what| self.id(what)).collect()
+    }
+
     fn say(&self, what: &str, label: Label, fact: impl Into<Fact>) -> Proposed {
         Proposed {
             id: self.id(what),
