@@ -4,17 +4,26 @@
 
 mod approvals;
 mod cards;
+mod converse;
 mod crash;
 mod flow;
 mod guards;
 mod hostile;
 mod hosts;
+mod models;
 mod noes;
 mod often_killed;
+mod plugins;
+mod plugins_made;
+mod plugins_running;
+mod plugins_sources;
 mod policy;
 mod purse;
 mod seats;
 mod shape;
 mod shred;
 mod slack_out;
+mod slack_socket;
 mod start;
+mod turn;
+mod turn_killed;

@@ -7,8 +7,11 @@ pub mod apply;
 mod diff;
 pub mod folder;
 mod past;
+mod replay;
 pub mod sets;
 mod why;
+
+pub(crate) use replay::replay;
 
 use crate::config::Config;
 use crate::seat::ActArgs;

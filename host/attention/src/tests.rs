@@ -107,7 +107,9 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
             asked: None,
+            drill: false,
         };
         self.append(StreamName::new("turn", &turn), fact.into()).await;
         turn

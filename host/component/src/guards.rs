@@ -22,9 +22,8 @@ impl Guards for Hands {
     }
 
     async fn ask(&self, guard: &GuardSpec, call: &GuardedCall) -> Result<GuardSaid, GuardFault> {
-        let plugins = self.plugins();
-        let loaded = plugins.get(&guard.name).filter(|loaded| *loaded.digest() == guard.digest);
-        let Some(Ready::Guard { pre, .. }) = loaded.map(|loaded| &loaded.ready) else {
+        let loaded = self.admitted_component(&guard.name, &guard.digest);
+        let Some(Ready::Guard { pre, .. }) = loaded.as_ref().map(|loaded| &loaded.ready) else {
             return Err(GuardFault(format!("its component {} is not loaded", guard.digest.short())));
         };
         let limits = self.engine.limits(World::Guard);

@@ -263,7 +263,11 @@ enum Own<'a> {
 
 fn own(fact: &Fact) -> Own<'_> {
     match fact {
-        Fact::StepStarted(_) | Fact::StepEnded(_) | Fact::TurnEnded(_) => Own::Its,
+        Fact::StepStarted(_)
+        | Fact::StepEnded(_)
+        | Fact::TurnEnded(_)
+        | Fact::InboxDrained(_)
+        | Fact::FinishAccepted(_) => Own::Its,
         Fact::RequestAsked(body) => Own::Of(&body.asker),
         Fact::RequestAnswered(body) => Own::Of(&body.by),
         Fact::MomentSet(body) => Own::Of(&body.seat),
@@ -271,6 +275,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::EffectStated(body) => Own::Answers(&body.seat, &body.by),
         Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
@@ -289,7 +294,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::PluginProposed(_)
         | Fact::PluginRemoved(_)
         | Fact::ComponentRevoked(_)
-        | Fact::SubjectShredded(_) => Own::Office,
+        | Fact::SubjectShredded(_)
+        | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
         | Fact::DeliveryReceived(_)
@@ -297,6 +303,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::MessageReceived(_)
         | Fact::MessageMerged(_)
         | Fact::TurnOpened(_)
+        | Fact::TurnSteered(_)
         | Fact::MomentPassed(_)
         | Fact::RequestLapsed(_)
         | Fact::ApprovalAsked(_)
@@ -315,7 +322,13 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectSent(_)
         | Fact::EffectFailed(_)
         | Fact::EffectLeftUnknown(_)
-        | Fact::ReceiptRecorded(_) => Own::Host,
+        | Fact::EffectCaptured(_)
+        | Fact::EffectRecalled(_)
+        | Fact::ReceiptRecorded(_)
+        | Fact::TriageDecided(_)
+        | Fact::TopicMuted(_)
+        | Fact::TopicUnmuted(_)
+        | Fact::EmojiListed(_) => Own::Host,
     }
 }
 

@@ -10,7 +10,9 @@ pub mod ahead;
 pub mod approval;
 pub mod authority;
 pub mod class;
+pub mod channel;
 pub mod effect;
+pub mod inbox;
 pub mod message;
 pub mod moment;
 pub mod plugin;
@@ -37,6 +39,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &message::Speakers,
         &signal::Signals,
         &turn::Turns,
+        &inbox::Inboxes,
         &request::Requests,
         &refusal::Refusals,
         &approval::Approvals,
@@ -47,8 +50,11 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &purse::Holds,
         &purse::Accounts,
         &effect::Effects,
+        &effect::TurnEffects,
         &effect::Receipts,
         &subject::Subjects,
         &class::Classes,
+        &channel::Channels,
+        &channel::Triages,
     ]
 }

@@ -325,13 +325,33 @@ impl Gate {
         asked: &ApprovalAsked,
         by: &PrincipalId,
     ) -> Result<(SeatId, Vec<String>), AnswerError> {
+        let about = About {
+            asker: Some(&row.seat),
+            tool: &asked.tool,
+            resource: asked.resource.text(),
+            effect: EffectClass::of_word(&asked.effect),
+            origin: &row.origin,
+        };
+        self.entitled_to(&about, by).await
+    }
+
+    /// The first seat of this person that the policies let answer for such a call, and those policies.
+    pub(crate) async fn entitled_to(
+        &self,
+        about: &About<'_>,
+        by: &PrincipalId,
+    ) -> Result<(SeatId, Vec<String>), AnswerError> {
         let policy = self.policy().await?;
-        let asker: Option<SeatCreated> = self.setting(&fold::setting::seat(&row.seat)).await?;
+        let asker: Option<SeatCreated> = match about.asker {
+            Some(asker) => self.setting(&fold::setting::seat(asker)).await?,
+            None => None,
+        };
         let asker_role = asker.map(|seat| seat.role).unwrap_or_default();
-        let plugin = self.plugin_of(&asked.tool);
+        let plugin = self.plugin_of(about.tool);
         let resource = Resource::Plugin(plugin.clone());
         let input = json!({
-            "tool": asked.tool, "resource": asked.resource.text(), "asker": row.seat, "asker_role": asker_role,
+            "tool": about.tool, "resource": about.resource, "asker_role": asker_role,
+            "asker": about.asker.map(SeatId::as_str).unwrap_or_default(),
         });
         let mut reason = "they hold no seat of this office".to_owned();
         for seat in self.seats_of(by).await? {
@@ -344,8 +364,8 @@ impl Gate {
                 resource: &resource,
                 plugin: &plugin,
                 input: &input,
-                effect: EffectClass::of_word(&asked.effect).unwrap_or(EffectClass::Privileged),
-                origin_kind: OriginKind::from(&row.origin),
+                effect: about.effect.unwrap_or(EffectClass::Privileged),
+                origin_kind: OriginKind::from(about.origin),
                 flow: Flow::Unknown,
                 integrity: Integrity::Trusted,
                 approved: true,
@@ -370,6 +390,18 @@ impl Gate {
         let states = rows.iter().filter_map(|(_, row)| decode::<SeatState>(Some(row)));
         Ok(states.filter(|state| state.holder.as_ref() == Some(by)).map(|state| state.seat).collect())
     }
+}
+
+/// What somebody is to answer for: who may is asked of the policies.
+pub(crate) struct About<'a> {
+    /// The seat that made the call, where it is known.
+    pub(crate) asker: Option<&'a SeatId>,
+    pub(crate) tool: &'a str,
+    /// What the call touches.
+    pub(crate) resource: &'a str,
+    /// What the tool may do outside; a tool that nobody knows any more may do anything.
+    pub(crate) effect: Option<EffectClass>,
+    pub(crate) origin: &'a event::Origin,
 }
 
 /// What a yes given ahead is held against. Erased words name no resource.

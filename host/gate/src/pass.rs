@@ -6,6 +6,7 @@
 use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
+use crate::effect::captured;
 use crate::call::Call;
 use crate::catalogue::{Catalogue, EffectClass};
 use crate::classify::Classifier;
@@ -21,7 +22,6 @@ use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
 use event::{ApprovalId, DeniedBy, Label, ReceiptId, SeatCreated, Timestamp};
-use fold::effect::effect_id;
 use fold::setting;
 use record::{Append, Clock, Decided, Record};
 use std::sync::{Arc, RwLock};
@@ -72,6 +72,8 @@ pub struct GateParts {
     pub headroom: u64,
     /// How long a call waits for a person's yes.
     pub approvals: ApprovalTimes,
+    /// Whether every effect is captured and none is sent, whatever its call says.
+    pub drill: bool,
 }
 
 /// The one door.
@@ -232,6 +234,10 @@ impl Gate {
                 let label = call.label.clone();
                 return Ok(Passed::Done { output: Output::Tool(reference), label, receipts: Vec::new() });
             }
+            Err(NotBegun::Captured(effect)) => {
+                let output = Output::Tool(captured(&effect));
+                return Ok(Passed::Done { output, label: call.label.clone(), receipts: Vec::new() });
+            }
             Err(NotBegun::OutcomeUnknown(reason)) => return Ok(Passed::Unknown { reason }),
             Err(NotBegun::MovedOn(_)) => return Err(GateError::MovedOn),
         };
@@ -255,8 +261,7 @@ impl Gate {
         admission: &Admission,
         story: &Story,
     ) -> Result<Result<Begun, NotBegun>, GateError> {
-        let effect =
-            admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
+        let effect = self.effect_of(call, admission);
         let mut accounts = admission.hold.as_ref().map(|price| price.accounts.clone()).unwrap_or_default();
         for _ in 0..BEGIN_TRIES_MAX {
             let names = accounts.iter().map(|account| account.budget.clone()).collect();
@@ -267,6 +272,7 @@ impl Gate {
                 subjects: subjects(call, self.parts.catalogue.as_ref(), names),
                 accounts,
                 effect: effect.clone(),
+                drill: self.parts.drill || call.drill,
             };
             let (record, foreseen) = (&self.parts.record, beginning.foreseen());
             let decided =
@@ -296,10 +302,11 @@ impl Gate {
     ) -> Result<Passed, GateError> {
         let receipts: Vec<ReceiptId> = (0..reached.readings.len()).map(|n| story.receipt_id(n)).collect();
         let mut facts = story.receipts(&reached.readings);
-        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, &reached, lasted_ms)));
+        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, call, &reached, lasted_ms)));
         let label = source_label(admission, &reached).join(&call.label);
         let outcome_known = is_known(&reached);
         let passed = match (&begun.effect, reached.outcome) {
+            (None, Ok(Output::Unusable { failure, .. })) => Passed::Failed { failure, receipts },
             (None, Ok(output)) => Passed::Done { output, label, receipts },
             (None, Err(failure)) => Passed::Failed { failure, receipts },
             (Some(effect), Ok(output)) => {

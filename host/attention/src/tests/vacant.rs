@@ -42,7 +42,9 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
             asked: wake.asked.clone(),
+            drill: false,
         };
         self.append(StreamName::new("turn", wake.turn()), Fact::from(opened)).await;
         self.end(&wake.turn()).await;

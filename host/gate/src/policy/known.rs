@@ -93,6 +93,8 @@ fn tool(plugin: &PluginInstalled, offered: &ToolOffered) -> Option<ToolSpec> {
         effect: EffectClass::offered(&offered.effect)?,
         touches,
         price_key: None,
+        exact: false,
+        recall: false,
     })
 }
 

@@ -8,6 +8,7 @@
 mod approvals;
 mod children;
 mod classify;
+mod effects;
 mod kit;
 mod purse;
 mod refusals;
