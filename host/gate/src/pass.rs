@@ -6,11 +6,11 @@
 use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
-use crate::effect::captured;
 use crate::call::Call;
 use crate::catalogue::{Catalogue, EffectClass};
 use crate::classify::Classifier;
 use crate::deltas::Deltas;
+use crate::effect::captured;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
 use crate::in_force::Kept;

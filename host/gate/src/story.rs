@@ -8,7 +8,10 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName, EffectCaptured,
+    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectCaptured, EffectFailed,
+    EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown,
+    HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed,
+    ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;

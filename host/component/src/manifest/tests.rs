@@ -57,7 +57,9 @@ fn a_tool_may_say_nothing_of_what_it_does_outside_and_may_not_say_that_it_says_n
     let silent = WEB.replacen("effect = \"external\"\n", "", 1);
     let manifest = Manifest::parse(silent.as_bytes()).unwrap();
     assert_eq!(manifest.tools[1].effect, EffectClass::Undeclared);
-    assert!(error_of("effect = \"read\"", "effect = \"undeclared\"").contains("unknown variant `undeclared`"));
+    assert!(
+        error_of("effect = \"read\"", "effect = \"undeclared\"").contains("unknown variant `undeclared`")
+    );
 }
 
 #[test]
