@@ -31,14 +31,15 @@ mod offer;
 mod outgoing;
 mod plain;
 mod plugin;
+mod recall;
 mod route;
 mod schema;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX, with_manifest};
-pub use catalogue::Plugins;
+pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX, embed};
+pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;

@@ -10,6 +10,7 @@ use crate::clock::HasElapsed;
 use crate::log::Level;
 use crate::manifest::World;
 use crate::state::State;
+use futures_util::FutureExt;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 
@@ -146,15 +147,21 @@ impl credentials::Host for State {
 }
 
 impl deltas::Host for State {
-    fn write(&mut self, text: String) {
-        let Some(left) = self.deltas_left.checked_sub(text.len()) else {
+    fn write(&mut self, text: String) -> deltas::Next {
+        let Some(deltas) = &self.deltas else { return deltas::Next::GoOn };
+        match self.deltas_left.checked_sub(text.len()) {
             // A hole in the text would be worse than its end.
-            self.deltas_left = 0;
-            return;
-        };
-        self.deltas_left = left;
-        if let Some(deltas) = &self.deltas {
-            deltas.write(&text);
+            None => self.deltas_left = 0,
+            Some(left) => {
+                self.deltas_left = left;
+                if !text.is_empty() {
+                    deltas.write(&text);
+                }
+            }
+        }
+        match deltas.stopped().now_or_never() {
+            Some(()) => deltas::Next::Stop,
+            None => deltas::Next::GoOn,
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn target() -> PathBuf {
 /// A guest with `manifest` put in, in a folder of its own: for those that `xtask` builds without one.
 pub(super) fn with_manifest(name: &str, manifest: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let bytes = crate::with_manifest(std::fs::read(component(name)).unwrap(), manifest.as_bytes());
+    let bytes = crate::artifact::with_manifest(std::fs::read(component(name)).unwrap(), manifest.as_bytes());
     let path = folder.path().join(format!("{name}.wasm"));
     std::fs::write(&path, bytes).unwrap();
     (folder, path)

@@ -126,7 +126,7 @@ impl Desk {
 
     /// What each delivery was found to ask, after following the record to its end.
     async fn classes(&self) -> Vec<DeliveryClassified> {
-        while converse::step(&self.record, &host(), &desk_seat()).await.unwrap() > 0 {}
+        while converse::step(&self.record, &host(), &desk_seat(), &converse::Manner::default()).await.unwrap() > 0 {}
         let class = |event: Event| match event.fact {
             Fact::DeliveryClassified(class) => Some(class),
             _ => None,
