@@ -23,6 +23,7 @@ mod seats;
 mod shape;
 mod shred;
 mod slack_out;
+mod slack_socket;
 mod start;
 mod turn;
 mod turn_killed;

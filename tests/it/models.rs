@@ -2,7 +2,9 @@
 //! wrong costs. No test here reaches a provider.
 
 use event::{Fact, NanoUsd, Origin, StepOutcome, TurnEnding, TurnId};
-use gate::{Call, FailureKind, InferRequest, Message, Output, Part, Passed, Payload, Role, ToolCall, ToolOffer};
+use gate::{
+    Call, FailureKind, InferRequest, Message, Output, Part, Passed, Payload, Role, ToolCall, ToolOffer,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -53,9 +55,11 @@ impl Api {
                 blocks.extend(call.map(|(id, name, input)| json!({"call": name, "id": id, "input": input})));
                 messages(&blocks, if call.is_some() { "tool_use" } else { "end_turn" })
             }
-            Self::Chat => {
-                chat(text, &call.into_iter().collect::<Vec<_>>(), if call.is_some() { "tool_calls" } else { "stop" })
-            }
+            Self::Chat => chat(
+                text,
+                &call.into_iter().collect::<Vec<_>>(),
+                if call.is_some() { "tool_calls" } else { "stop" },
+            ),
             Self::Responses => {
                 let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
                 let mut items = vec![json!({"type": "message", "id": "msg_1", "role": "assistant",

@@ -12,6 +12,7 @@ pub mod registry;
 pub mod provider;
 pub mod site;
 pub mod slack;
+pub mod socket;
 pub mod story;
 pub mod variant;
 

@@ -35,6 +35,8 @@ pub struct Kit {
     pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// Lines put into `[slack]`.
+    pub slack_more: String,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -81,6 +83,7 @@ impl Kit {
             lease_ms: 60_000,
             loopback: Vec::new(),
             more: String::new(),
+            slack_more: String::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -108,6 +111,7 @@ impl Kit {
         std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
         std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
         std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        std::fs::write(folder.join("app-token"), crate::socket::APP_TOKEN).unwrap();
         if let Some(schema) = &self.schema {
             std::fs::write(folder.join("database-url"), schema.url()).unwrap();
         }
@@ -135,8 +139,10 @@ lease_ms = {lease}
 address = "127.0.0.1:0"
 [slack]
 signing_secrets = [{{ file = "signing-secret" }}]
+{slack_more}
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
+"slack.app-token" = {{ file = "app-token" }}
 [egress]
 loopback = [{loopback}]
 [purse]
@@ -158,8 +164,14 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
-            loopback = [site, slack].into_iter().chain(&self.loopback).map(|origin| format!("{origin:?}")).collect::<Vec<_>>().join(", "),
+            loopback = [site, slack]
+                .into_iter()
+                .chain(&self.loopback)
+                .map(|origin| format!("{origin:?}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             owner = self.owner,
+            slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
             day = self.day,
@@ -207,7 +219,11 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             let _ = stopped.wait_for(|stop| *stop).await;
         };
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
-        let running = tokio::spawn(app::serve::run(built.clone(), stop));
+        let office = built.clone();
+        let running = tokio::spawn(async move {
+            let socket = app::serve::socket(office.clone(), stop.clone());
+            tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
+        });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }
     }
 }

@@ -86,7 +86,8 @@ async fn answer(mut stream: TcpStream, state: Arc<State>) {
     let Some(request) = read(&mut stream).await else { return };
     state.requests.lock().unwrap().push(request);
     let answer = state.answers.lock().unwrap().pop_front();
-    let answer = answer.unwrap_or_else(|| vec![error(500, &[], "{\"error\":{\"message\":\"nothing to play\"}}")]);
+    let answer =
+        answer.unwrap_or_else(|| vec![error(500, &[], "{\"error\":{\"message\":\"nothing to play\"}}")]);
     for play in answer {
         match play {
             Play::Bytes(bytes) => {
@@ -128,7 +129,10 @@ async fn read(stream: &mut TcpStream) -> Option<Request> {
 
 /// The head of a stream of events. It has no length: it ends when the server hangs up.
 pub fn stream_head() -> Play {
-    Play::Bytes(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n".to_vec())
+    Play::Bytes(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n"
+            .to_vec(),
+    )
 }
 
 /// A whole answer with a status of its own.
@@ -169,7 +173,8 @@ pub fn messages(blocks: &[Value], stop: &str) -> Vec<Play> {
     for (index, block) in blocks.iter().enumerate() {
         plays.extend(block_of(index, block));
     }
-    plays.push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
+    plays
+        .push(event(&json!({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": null},
         "usage": {"output_tokens": 30}})));
     plays.push(event(&json!({"type": "message_stop"})));
     plays
@@ -182,8 +187,8 @@ fn block_of(index: usize, block: &Value) -> Vec<Play> {
         let pieces = halves(text("text")).map(|half| delta(json!({"type": "text_delta", "text": half})));
         (json!({"type": "text", "text": ""}), pieces.to_vec())
     } else if block.get("call").is_some() {
-        let pieces =
-            halves(text("input")).map(|half| delta(json!({"type": "input_json_delta", "partial_json": half})));
+        let pieces = halves(text("input"))
+            .map(|half| delta(json!({"type": "input_json_delta", "partial_json": half})));
         (json!({"type": "tool_use", "id": text("id"), "name": text("call"), "input": {}}), pieces.to_vec())
     } else {
         let pieces = vec![
@@ -192,7 +197,8 @@ fn block_of(index: usize, block: &Value) -> Vec<Play> {
         ];
         (json!({"type": "thinking", "thinking": "", "signature": ""}), pieces)
     };
-    let mut plays = vec![event(&json!({"type": "content_block_start", "index": index, "content_block": start}))];
+    let mut plays =
+        vec![event(&json!({"type": "content_block_start", "index": index, "content_block": start}))];
     plays.extend(deltas);
     plays.push(event(&json!({"type": "content_block_stop", "index": index})));
     plays
@@ -226,8 +232,11 @@ pub fn chat(text: &str, calls: &[(&str, &str, &str)], stop: &str) -> Vec<Play> {
     plays.push(chunk(json!({}), json!(stop)));
     let usage = json!({"prompt_tokens": 200, "completion_tokens": 30, "total_tokens": 230,
         "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 40}});
-    plays.push(data(&json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_790_000_000,
-        "model": "m", "choices": [], "usage": usage}).to_string()));
+    plays.push(data(
+        &json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_790_000_000,
+        "model": "m", "choices": [], "usage": usage})
+        .to_string(),
+    ));
     plays.push(data("[DONE]"));
     plays
 }
@@ -241,18 +250,23 @@ pub fn responses(output: &[Value], status: &str, more: &Value) -> Vec<Play> {
         number += 1;
         event(&data)
     };
-    plays.push(say(json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}})));
+    plays.push(say(
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}),
+    ));
     for (index, item) in output.iter().enumerate() {
         let texts = item["content"].as_array().cloned().unwrap_or_default();
         for half in texts.iter().flat_map(|content| halves(content["text"].as_str().unwrap_or_default())) {
-            plays.push(say(json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": index,
-                "content_index": 0, "delta": half, "logprobs": []})));
+            plays.push(say(
+                json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": index,
+                "content_index": 0, "delta": half, "logprobs": []}),
+            ));
         }
         plays.push(say(json!({"type": "response.output_item.done", "output_index": index, "item": item})));
     }
     let usage = json!({"input_tokens": 200, "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 40},
         "output_tokens": 30, "output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 230});
-    let mut response = json!({"id": "resp_1", "object": "response", "status": status, "output": output, "usage": usage});
+    let mut response =
+        json!({"id": "resp_1", "object": "response", "status": status, "output": output, "usage": usage});
     for (key, value) in more.as_object().into_iter().flatten() {
         response[key] = value.clone();
     }

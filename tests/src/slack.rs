@@ -42,6 +42,7 @@ struct Inner {
     whispers: Vec<Value>,
     tokens: Vec<String>,
     reactions: Vec<Value>,
+    sockets: Option<String>,
     mood: Mood,
 }
 
@@ -62,6 +63,7 @@ impl Slack {
             whispers: Vec::new(),
             tokens: Vec::new(),
             reactions: Vec::new(),
+            sockets: None,
             mood: Mood::Good,
         }));
         let router = Router::new()
@@ -71,6 +73,7 @@ impl Slack {
             .route("/api/chat.postEphemeral", post(post_ephemeral))
             .route("/api/reactions.add", post(react))
             .route("/api/emoji.list", any(emoji))
+            .route("/api/apps.connections.open", any(sockets))
             .with_state(inner.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -91,6 +94,11 @@ impl Slack {
     /// What one person was told.
     pub fn whispers(&self) -> Vec<Value> {
         self.inner.lock().unwrap().whispers.clone()
+    }
+
+    /// Who asks for an address of a connection here gets one of `socket`.
+    pub fn set_sockets(&self, socket: &crate::socket::Socket) {
+        self.inner.lock().unwrap().sockets = Some(socket.origin.replacen("http://", "ws://", 1));
     }
 
     /// The emoji that were put on messages.
@@ -179,6 +187,14 @@ async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>
     note_token(&inner, &headers);
     inner.lock().unwrap().reactions.push(body.0);
     axum::Json(json!({"ok": true})).into_response()
+}
+
+async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
+    note_token(&inner, &headers);
+    match &inner.lock().unwrap().sockets {
+        Some(origin) => axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response(),
+        None => axum::Json(json!({"ok": false, "error": "not_allowed_token_type"})).into_response(),
+    }
 }
 
 async fn emoji(State(inner): Shared, headers: HeaderMap) -> Response {

@@ -93,6 +93,9 @@ pub enum Command {
     /// Ask why the office spoke or did not, what it would do in another mode, and set the mode of a channel.
     #[command(subcommand)]
     Converse(crate::speak::ConverseCommand),
+    /// The Slack app of this office: its manifest, and what is missing at Slack.
+    #[command(subcommand)]
+    Slack(crate::slack::SlackCommand),
     /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
     Doctor,
 }

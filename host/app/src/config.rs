@@ -224,8 +224,12 @@ fn local_address() -> SocketAddr {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlackConfig {
-    /// The signing secret, and during a rotation the one before it.
+    /// The signing secret, and during a rotation the one before it. Only a socket does without.
+    #[serde(default)]
     pub signing_secrets: Vec<SecretSource>,
+    /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
+    #[serde(default)]
+    pub socket: bool,
 }
 
 /// Where a secret is found. Never the secret.

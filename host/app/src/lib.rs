@@ -22,6 +22,8 @@ pub mod seat;
 pub mod seed;
 pub mod serve;
 pub mod show;
+pub mod slack;
+pub mod socket;
 pub mod speak;
 pub mod steering;
 pub mod subject;

@@ -3,7 +3,9 @@
 use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, speak, subject, turn};
+use crate::{
+    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak, subject, turn,
+};
 use anyhow::{Context, Result};
 use event::PrincipalId;
 use front::{Front, Look, Session, chat, router};
@@ -52,6 +54,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Plugin(command) => plugin::run(path, command).await,
         Command::Policy(command) => policy::run(&read(path)?, command).await,
         Command::Converse(command) => speak::run(&read(path)?, command).await,
+        Command::Slack(command) => slack::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }
 }
@@ -109,8 +112,9 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
+    let socket = serve::socket(office.clone(), stop.clone());
     let working = async {
-        tokio::try_join!(listening, serve::run(office.clone(), stop))?;
+        tokio::try_join!(listening, serve::run(office.clone(), stop), socket)?;
         // Nothing is appended from here on: the journal can be brought to the record's end.
         ended.send_replace(true);
         Ok(())

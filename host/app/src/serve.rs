@@ -128,6 +128,21 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     Ok(())
 }
 
+/// Keeps Slack's socket open until `stop` says so; at once done where deliveries come over HTTP alone.
+///
+/// # Errors
+/// When Slack says that there will be none.
+pub async fn socket(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
+    if !office.config.slack.as_ref().is_some_and(|slack| slack.socket) {
+        return Ok(());
+    }
+    let sockets = crate::socket::Sockets::of(&office.config, Arc::new(egress::SystemResolver))?;
+    let inbox = front::Inbox::new(office.record.clone(), event::PrincipalId::host());
+    let (line, _) = watch::channel(front::slack::socket::Line::default());
+    let kept = front::slack::socket::keep(Arc::new(sockets), inbox, line, stop).await;
+    kept.map_err(|why| anyhow::anyhow!("no socket to Slack: {why}"))
+}
+
 /// Waits for news of the record, at most [`LOOK_MS`]; false when it is time to stop.
 pub(crate) async fn news(
     news: &mut watch::Receiver<event::GlobalPosition>,

@@ -141,7 +141,8 @@ fn source(source: &SecretSource) -> Source {
 /// The credentials a configuration names, each read now, so that a missing one is known before it is needed.
 #[must_use]
 pub fn vault(config: &Config) -> Vault {
-    let sources = config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
+    let sources =
+        config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
     let vault = Vault::new(sources.collect());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
@@ -155,6 +156,10 @@ pub fn vault(config: &Config) -> Vault {
 /// When one is missing or empty: a server without a secret would believe anybody.
 pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
     let Some(slack) = &config.slack else { return Ok(None) };
+    if slack.socket && slack.signing_secrets.is_empty() {
+        // Nothing comes over HTTP: there is no `/slack/events`.
+        return Ok(None);
+    }
     let sources: Vec<Source> = slack.signing_secrets.iter().map(source).collect();
     SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
 }
@@ -185,7 +190,8 @@ pub fn egress(
     let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
     let injections = own
         .map(|(name, header)| {
-            let header = header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
+            let header =
+                header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
             Ok((name.clone(), Injection::Header(header)))
         })
         .collect::<Result<BTreeMap<String, Injection>>>()?;

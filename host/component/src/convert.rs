@@ -8,7 +8,10 @@ use crate::bindings::types as wit_types;
 use crate::limits::Limits;
 use crate::log::plain;
 use event::Usage;
-use gate::{Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason, ToolCall};
+use gate::{
+    Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason,
+    ToolCall,
+};
 use serde_json::Value;
 
 /// Longest word of an open set, such as the kind of a failure: it is a word, not a sentence.

@@ -97,7 +97,8 @@ impl Way {
         options: Option<RequestOptions>,
     ) -> Result<Response<WasiBody>, Error> {
         let times = times(self.deadline, options);
-        let deadline = if self.flows { self.deadline } else { clamped(self.deadline, Instant::now(), options) };
+        let deadline =
+            if self.flows { self.deadline } else { clamped(self.deadline, Instant::now(), options) };
         let (head, body) = request.into_parts();
         let body = timeout_at(deadline, whole(body, self.limits.request_bytes));
         let body = body.await.map_err(|_| Error::ConnectionWriteTimeout)??;
@@ -199,8 +200,9 @@ fn clamped(call_ends: Instant, now: Instant, options: Option<RequestOptions>) ->
 fn times(call_ends: Instant, options: Option<RequestOptions>) -> Times {
     let options = options.unwrap_or_default();
     let before = [options.connect_timeout, options.first_byte_timeout];
-    let first_byte =
-        options.first_byte_timeout.map(|_| before.into_iter().flatten().fold(Duration::ZERO, Duration::saturating_add));
+    let first_byte = options
+        .first_byte_timeout
+        .map(|_| before.into_iter().flatten().fold(Duration::ZERO, Duration::saturating_add));
     Times { deadline: call_ends, first_byte, between_bytes: options.between_bytes_timeout }
 }
 

@@ -121,13 +121,13 @@ mod tests {
         let mut buckets = Buckets::default();
         buckets.shut("slack.post", ("T1", "C1"), 30_000, Timestamp(0));
         assert_eq!(buckets.take("slack.post", ("T1", "C1"), Timestamp(0)), Err(30_000));
-        assert_eq!(buckets.take("slack.post", ("T1", "C1"), Timestamp(26_000)), Ok(4_000));
         assert_eq!(buckets.take("slack.post", ("T1", "C2"), Timestamp(0)), Ok(0));
         assert_eq!(buckets.take("slack.react", ("T1", "C1"), Timestamp(0)), Ok(0));
         buckets.shut("slack.react", ("T1", "C1"), u64::MAX, Timestamp(0));
         assert!(buckets.take("slack.react", ("T1", "C9"), Timestamp(0)).is_err());
         assert_eq!(buckets.take("slack.react", ("T2", "C1"), Timestamp(0)), Ok(0));
         assert_eq!(buckets.take("web.fetch", ("T1", "C1"), Timestamp(0)), Ok(0));
+        assert_eq!(buckets.take("slack.post", ("T1", "C1"), Timestamp(26_000)), Ok(4_000));
     }
 
     proptest! {

@@ -16,7 +16,12 @@ const BLOCKS_MAX: usize = 256;
 #[derive(Debug)]
 enum Block {
     Text(String),
-    Call { id: String, name: String, input: String, whole: Option<Value> },
+    Call {
+        id: String,
+        name: String,
+        input: String,
+        whole: Option<Value>,
+    },
     /// Thinking, kept as the provider wants it back.
     Notes(Map<String, Value>),
     /// Of a type nobody asked for.
@@ -182,7 +187,9 @@ impl Answer {
                 notes.insert(key.to_owned(), json!(whole));
                 Ok(())
             }
-            ("text_delta" | "input_json_delta" | "thinking_delta" | "signature_delta", Block::Other) => Ok(()),
+            ("text_delta" | "input_json_delta" | "thinking_delta" | "signature_delta", Block::Other) => {
+                Ok(())
+            }
             ("text_delta" | "input_json_delta" | "thinking_delta" | "signature_delta", _) => {
                 Err(malformed("a piece does not belong to its block"))
             }
@@ -205,8 +212,8 @@ impl Answer {
 
 impl Read for Answer {
     fn take(&mut self, event: &Event, show: &mut dyn FnMut(&str) -> Next) -> Result<(), ModelFailure> {
-        let value: Value = serde_json::from_str(&event.data)
-            .map_err(|_| malformed("an event of its stream is not JSON"))?;
+        let value: Value =
+            serde_json::from_str(&event.data).map_err(|_| malformed("an event of its stream is not JSON"))?;
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(&event.name);
         match kind {
             "ping" => return Ok(()),
@@ -249,7 +256,9 @@ fn begun(block: &Value) -> Result<Block, ModelFailure> {
             let whole = block.get("input").filter(is_filled).cloned();
             Block::Call { id, name, input: String::new(), whole }
         }
-        Some("thinking" | "redacted_thinking") => Block::Notes(block.as_object().cloned().unwrap_or_default()),
+        Some("thinking" | "redacted_thinking") => {
+            Block::Notes(block.as_object().cloned().unwrap_or_default())
+        }
         Some(_) => Block::Other,
         None => return Err(malformed("a block has no type")),
     })
@@ -273,7 +282,10 @@ fn part(block: Block, names: &Names) -> Result<Option<Part>, ModelFailure> {
                 _ => {
                     return Err(ModelFailure::new(
                         ModelKind::Retryable,
-                        format!("the model called `{}` with something that is not a JSON object", word(&name)),
+                        format!(
+                            "the model called `{}` with something that is not a JSON object",
+                            word(&name)
+                        ),
                     ));
                 }
             }

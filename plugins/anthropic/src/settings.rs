@@ -34,7 +34,10 @@ impl Settings {
         };
         let address = Address::parse(&format!("{base}{PATH}")).map_err(|why| wrong(why.message))?;
         if !host.credential_exists(CREDENTIAL) {
-            host.log(Level::Warn, "no granted route has the credential `anthropic.api-key`, or it has no value");
+            host.log(
+                Level::Warn,
+                "no granted route has the credential `anthropic.api-key`, or it has no value",
+            );
         }
         let ms = |key: &str, default| host.setting(key).and_then(|ms| ms.as_u64()).unwrap_or(default);
         Ok(Self {

@@ -3,8 +3,8 @@
 use crate::{Anthropic, MODELS};
 use guest::http::{Ask, Flow, Flows, Waits};
 use guest::model::{
-    Media, Message, ModelCall, ModelFailure, ModelKind, Models, Next, Offer, Outcome, Part, Request, Response, Role,
-    Stop, Usage,
+    Media, Message, ModelCall, ModelFailure, ModelKind, Models, Next, Offer, Outcome, Part, Request,
+    Response, Role, Stop, Usage,
 };
 use guest::{Failure, Host, Level};
 use serde_json::{Value, json};
@@ -187,7 +187,10 @@ fn at_most_four_places_are_marked_and_never_thinking() {
     let body = way.body();
     assert_eq!(body.to_string().matches("cache_control").count(), 4);
     let last = body["messages"].as_array().unwrap().last().unwrap();
-    assert!(last["content"][0].get("cache_control").is_some() && last["content"][1].get("cache_control").is_none());
+    assert!(
+        last["content"][0].get("cache_control").is_some()
+            && last["content"][1].get("cache_control").is_none()
+    );
 }
 
 #[test]
@@ -233,7 +236,8 @@ fn an_answer_that_was_not_streamed_is_read_whole() {
         {"type": "tool_use", "id": "c", "name": "web_fetch", "input": {"a": 1}},
     ]);
     let usage = json!({"input_tokens": 5, "output_tokens": 9});
-    let whole = json!({"type": "message", "content": content, "stop_reason": "tool_use", "usage": usage}).to_string();
+    let whole =
+        json!({"type": "message", "content": content, "stop_reason": "tool_use", "usage": usage}).to_string();
     let way = Canned::whole(200, "application/json", vec![whole]);
     let response = infer(asked(vec![user(vec![text("hi")])]), json!({}), &way).unwrap();
     assert_eq!((response.parts.len(), response.stop), (3, Stop::ToolUse));
@@ -244,8 +248,14 @@ fn an_answer_that_was_not_streamed_is_read_whole() {
 fn a_call_that_the_limit_cut_is_left_out_with_the_thinking_before_it() {
     let mut told = vec![spoken()[0].clone()];
     for (index, (block, delta)) in [
-        (json!({"type": "thinking", "thinking": ""}), json!({"type": "signature_delta", "signature": "c2ln"})),
-        (json!({"type": "tool_use", "id": "c", "name": "a"}), json!({"type": "input_json_delta", "partial_json": "{\"a"})),
+        (
+            json!({"type": "thinking", "thinking": ""}),
+            json!({"type": "signature_delta", "signature": "c2ln"}),
+        ),
+        (
+            json!({"type": "tool_use", "id": "c", "name": "a"}),
+            json!({"type": "input_json_delta", "partial_json": "{\"a"}),
+        ),
     ]
     .into_iter()
     .enumerate()

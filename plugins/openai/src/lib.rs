@@ -45,8 +45,11 @@ pub struct OpenAi;
 
 impl Models for OpenAi {
     fn definitions() -> Vec<ModelDefinition> {
-        let definition =
-            |(name, window_tokens, output_tokens_max)| ModelDefinition { name, window_tokens, output_tokens_max };
+        let definition = |(name, window_tokens, output_tokens_max)| ModelDefinition {
+            name,
+            window_tokens,
+            output_tokens_max,
+        };
         MODELS.map(definition).to_vec()
     }
 

@@ -53,7 +53,10 @@ impl Settings {
         let address = Address::parse(&format!("{}/{path}", base.trim_end_matches('/')));
         if !host.credential_exists(CREDENTIAL) {
             // A server of one's own may want none.
-            host.log(Level::Debug, "no granted route has the credential `openai.api-key`, or it has no value");
+            host.log(
+                Level::Debug,
+                "no granted route has the credential `openai.api-key`, or it has no value",
+            );
         }
         let ms = |key: &str, default| host.setting(key).and_then(|ms| ms.as_u64()).unwrap_or(default);
         Ok(Self {
@@ -74,9 +77,9 @@ fn named(host: &dyn Host, model: &str, custom: bool) -> Result<String, ModelFail
     let models = host.setting("models").unwrap_or_default();
     match models.get(model).and_then(Value::as_str) {
         Some(name) => Ok(name.to_owned()),
-        None if custom => {
-            Err(wrong(&format!("the setting `models` does not say which model `{model}` is: add `{model} = \"…\"`")))
-        }
+        None if custom => Err(wrong(&format!(
+            "the setting `models` does not say which model `{model}` is: add `{model} = \"…\"`"
+        ))),
         None => Ok(model.to_owned()),
     }
 }

@@ -3,8 +3,8 @@
 use crate::{MODELS, OpenAi};
 use guest::http::{Ask, Flow, Flows, Waits};
 use guest::model::{
-    Media, Message, ModelCall, ModelFailure, ModelKind, Models, Next, Offer, Outcome, Part, Request, Response, Role,
-    Stop, Usage,
+    Media, Message, ModelCall, ModelFailure, ModelKind, Models, Next, Offer, Outcome, Part, Request,
+    Response, Role, Stop, Usage,
 };
 use guest::{Failure, Host, Level};
 use serde_json::{Value, json};
@@ -145,7 +145,8 @@ fn responses_is_asked_with_items_and_nothing_is_kept_there() {
 #[test]
 fn chat_is_asked_with_messages_and_a_custom_model_by_its_own_name() {
     let way = Canned::stream(&[]);
-    let settings = json!({"api": "chat", "base_url": "http://127.0.0.1:8080/v1/", "models": {"custom-32k": "tiny"}});
+    let settings =
+        json!({"api": "chat", "base_url": "http://127.0.0.1:8080/v1/", "models": {"custom-32k": "tiny"}});
     infer(asked("custom-32k"), settings, &way).unwrap_err();
     assert_eq!(way.asked.borrow()[0].address.path_and_query(), "/v1/chat/completions");
     let wanted = json!({
@@ -178,9 +179,15 @@ fn a_custom_model_without_a_name_and_an_unknown_api_are_refused_and_say_what_to_
 
 #[test]
 fn images_and_files_go_in_the_form_of_their_type_or_not_at_all() {
-    let media =
-        |kind: &str, content: &str| Media { media_type: kind.to_owned(), name: None, content: content.to_owned() };
-    let with = |parts: Vec<Part>| Request { messages: vec![Message { role: Role::User, parts }], ..asked("gpt-6-luna") };
+    let media = |kind: &str, content: &str| Media {
+        media_type: kind.to_owned(),
+        name: None,
+        content: content.to_owned(),
+    };
+    let with = |parts: Vec<Part>| Request {
+        messages: vec![Message { role: Role::User, parts }],
+        ..asked("gpt-6-luna")
+    };
     let parts = || {
         let files = [media("application/pdf", "aQ=="), media("text/csv", "YSxi")].map(Part::File);
         std::iter::once(Part::Image(media("image/png", "aQ=="))).chain(files).collect::<Vec<_>>()
@@ -204,18 +211,23 @@ fn images_and_files_go_in_the_form_of_their_type_or_not_at_all() {
 fn a_server_that_leaves_out_what_it_may_is_understood_all_the_same() {
     // No ids, no indices, `stop` where tools are wanted, no `[DONE]`, and no usage.
     let call = json!({"tool_calls": [{"function": {"name": "web_fetch", "arguments": "{}"}}]});
-    let mut way = Canned::stream(&[chunk(json!({"content": "Hm."}), Value::Null), chunk(call, json!("stop"))]);
+    let mut way =
+        Canned::stream(&[chunk(json!({"content": "Hm."}), Value::Null), chunk(call, json!("stop"))]);
     way.pieces.pop();
     let response = infer(asked("gpt-6-luna"), json!({"api": "chat"}), &way).unwrap();
     let wanted = ModelCall { id: "call_2".to_owned(), name: "web.fetch".to_owned(), input: json!({}) };
-    assert_eq!(response, Response { parts: vec![text("Hm."), Part::Call(wanted)], stop: Stop::ToolUse, usage: None });
+    assert_eq!(
+        response,
+        Response { parts: vec![text("Hm."), Part::Call(wanted)], stop: Stop::ToolUse, usage: None }
+    );
 }
 
 #[test]
 fn an_answer_that_was_not_streamed_is_read_whole() {
     let usage = json!({"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14});
     let message = json!({"role": "assistant", "content": "Hi.", "tool_calls": null, "refusal": null});
-    let whole = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage});
+    let whole =
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage});
     let response = infer(asked("gpt-6-luna"), json!({"api": "chat"}), &Canned::whole(&whole)).unwrap();
     let used = Usage { input_tokens: 5, output_tokens: 9, ..Usage::default() };
     assert_eq!(response, Response { parts: vec![text("Hi.")], stop: Stop::End, usage: Some(used) });

@@ -49,7 +49,7 @@ fn shown(word: &str) -> Result<(), Failure> {
             kind: FailureKind::Stopped,
             message: "the host said stop".to_owned(),
             retry_after_ms: None,
-        usage: None,
+            usage: None,
         }),
     }
 }

@@ -39,11 +39,17 @@ fn half(mut plays: Vec<Play>) -> Vec<Play> {
 fn common(api: Api) -> Vec<Fault> {
     use Costs::{Nothing, Unknown, Used};
     use FailureKind::{Malformed, NotAllowed, ProviderRefused, RateLimited, TooLong, Unavailable};
-    let status = |name, status, kind, costs| fault(name, vec![error(status, &[], &told("x", "no"))], kind, costs);
+    let status =
+        |name, status, kind, costs| fault(name, vec![error(status, &[], &told("x", "no"))], kind, costs);
     let long = "prompt is too long: 1200000 tokens > 1000000 maximum context length";
     let slow = Fault {
         retry_after_ms: Some(7_000),
-        ..fault("too soon", vec![error(429, &[("retry-after", "7")], &told("rate_limit", "slow down"))], RateLimited, Nothing)
+        ..fault(
+            "too soon",
+            vec![error(429, &[("retry-after", "7")], &told("rate_limit", "slow down"))],
+            RateLimited,
+            Nothing,
+        )
     };
     let whole_answer = api.answer("Hello there, this is it.", None);
     let garbage = |bytes: &[u8]| vec![stream_head(), Play::Bytes(bytes.to_vec())];
@@ -75,7 +81,12 @@ fn common(api: Api) -> Vec<Fault> {
             Unavailable,
             Used,
         ),
-        fault("arguments that are no object", api.answer("", Some(("c", "web_fetch", "[1]"))), Unavailable, Used),
+        fault(
+            "arguments that are no object",
+            api.answer("", Some(("c", "web_fetch", "[1]"))),
+            Unavailable,
+            Used,
+        ),
     ]
 }
 
@@ -94,7 +105,9 @@ fn of_messages() -> Vec<Fault> {
         plays
     };
     let mut overloaded = half(answer());
-    overloaded.push(event(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})));
+    overloaded.push(event(
+        &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+    ));
     // 0 head, 1 message_start, 2 block start, 3 and 4 deltas, 5 block stop, 6 message_delta, 7 message_stop.
     vec![
         fault("begins twice", twice(1), Malformed, Unknown),
@@ -118,7 +131,12 @@ fn of_chat() -> Vec<Fault> {
     vec![
         fault("out of money", vec![error(429, &[], &quota)], ProviderRefused, Nothing),
         fault("two answers", vec![stream_head(), data(&choice.to_string())], Malformed, Unknown),
-        fault("an error in the middle", vec![stream_head(), data(r#"{"error":{"message":"oh","code":500}}"#)], Unavailable, Unknown),
+        fault(
+            "an error in the middle",
+            vec![stream_head(), data(r#"{"error":{"message":"oh","code":500}}"#)],
+            Unavailable,
+            Unknown,
+        ),
     ]
 }
 
@@ -147,7 +165,8 @@ async fn every_fault_has_a_kind_and_is_paid_for_as_it_should_be() {
         for (n, fault) in common(api).into_iter().chain(own).enumerate() {
             provider.plays(fault.plays);
             let step = u32::try_from(n + 1).unwrap();
-            let passed = office.built.gate.pass(call(&office, asked(api, "hi"), step).await, None).await.unwrap();
+            let passed =
+                office.built.gate.pass(call(&office, asked(api, "hi"), step).await, None).await.unwrap();
             let name = format!("{api:?}: {}", fault.name);
             let Passed::Failed { failure, .. } = passed else { panic!("{name}: {passed:?}") };
             assert_eq!(failure.kind, fault.kind, "{name}: {}", failure.message);
@@ -171,10 +190,13 @@ async fn pieces_that_come_twice_are_shown_twice_at_most_and_never_counted_twice(
     let office = kit(Api::Responses, &provider, "").await.open().await;
     let twice = |plays: Vec<Play>| {
         let (head, rest) = plays.split_first().unwrap();
-        std::iter::once(head.clone()).chain(rest.iter().flat_map(|play| [play.clone(), play.clone()])).collect()
+        std::iter::once(head.clone())
+            .chain(rest.iter().flat_map(|play| [play.clone(), play.clone()]))
+            .collect()
     };
     provider.plays(twice(Api::Responses.answer("Hello there.", None)));
-    let passed = office.built.gate.pass(call(&office, asked(Api::Responses, "hi"), 1).await, None).await.unwrap();
+    let passed =
+        office.built.gate.pass(call(&office, asked(Api::Responses, "hi"), 1).await, None).await.unwrap();
     let Passed::Done { output: Output::Model(response), .. } = passed else { panic!("{passed:?}") };
     assert_eq!(response.parts, [Part::Text("Hello there.".into())]);
     assert_eq!(hold(&office).await, ("settled", price(Api::Responses)));

@@ -69,11 +69,15 @@ fn everything(api: Api) -> InferRequest {
         name: Some("a.pdf".to_owned()),
         content: content.to_owned(),
     };
-    let said = vec![Part::Text("I will look.".into()), Part::Text("  ".into()), Part::ToolCall(ToolCall {
-        id: "toolu_0".into(),
-        name: "web.fetch".into(),
-        input: json!({"url": "https://b.example/", "deep": {"list": [1, null, "ä"]}}),
-    })];
+    let said = vec![
+        Part::Text("I will look.".into()),
+        Part::Text("  ".into()),
+        Part::ToolCall(ToolCall {
+            id: "toolu_0".into(),
+            name: "web.fetch".into(),
+            input: json!({"url": "https://b.example/", "deep": {"list": [1, null, "ä"]}}),
+        }),
+    ];
     let result = gate::ToolResult { id: "toolu_0".into(), output: json!({"title": "Tide"}), failed: true };
     let asked_for = vec![
         Part::Text("Look at these.".into()),
@@ -113,14 +117,16 @@ async fn the_vendors_types_take_what_is_asked_and_make_what_is_understood() {
             .filter_map(|part| if let Part::ToolCall(call) = part { Some(call) } else { None })
             .collect();
         assert_eq!(made.len(), 1, "{api:?}: {first:?}");
-        assert_eq!((made[0].name.as_str(), &made[0].input), ("web.fetch", &json!({"url": "https://a.example/ü"})));
+        assert_eq!(
+            (made[0].name.as_str(), &made[0].input),
+            ("web.fetch", &json!({"url": "https://a.example/ü"}))
+        );
         assert_eq!(first.stop, gate::StopReason::ToolUse);
         assert_eq!(hold(&office).await, ("settled", price(api)), "{api:?}");
 
         // What it said, its notes included, goes back with what came of it.
         let mut next = everything(api);
-        let outcome =
-            gate::ToolResult { id: made[0].id.clone(), output: json!("the-result"), failed: false };
+        let outcome = gate::ToolResult { id: made[0].id.clone(), output: json!("the-result"), failed: false };
         next.messages.push(Message { role: Role::Assistant, parts: first.parts.clone() });
         next.messages.push(Message { role: Role::User, parts: vec![Part::ToolResult(outcome)] });
         let second = answer(&office, next, 2).await;
@@ -134,7 +140,9 @@ async fn the_vendors_types_take_what_is_asked_and_make_what_is_understood() {
 async fn the_vendors_clients_understand_what_these_tests_play() {
     for api in APIS {
         let provider = Provider::serve().await;
-        provider.plays(api.answer("Let me see.", Some(("call_a", "web_fetch", r#"{"url":"https://a.example/"}"#))));
+        provider.plays(
+            api.answer("Let me see.", Some(("call_a", "web_fetch", r#"{"url":"https://a.example/"}"#))),
+        );
         let way = match api {
             Api::Messages => "messages",
             Api::Chat => "chat",

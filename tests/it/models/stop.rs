@@ -36,11 +36,15 @@ async fn text_is_heard_before_the_answer_has_ended() {
         let office = kit(api, &provider, "").await.open().await;
         let mut plays = api.answer("First half, second half", None);
         // The last event but a few of the text: what comes before it is heard while the server waits.
-        let first = plays.iter().position(|play| matches!(play, Play::Bytes(b) if b.windows(11).any(|w| w == b"First half,"))).unwrap();
+        let first = plays
+            .iter()
+            .position(|play| matches!(play, Play::Bytes(b) if b.windows(11).any(|w| w == b"First half,")))
+            .unwrap();
         plays.insert(first + 1, Play::Wait);
         provider.plays(plays);
         let (ear, _say) = ear();
-        let (gate, hears, asks) = (office.built.gate.clone(), ear.clone(), call(&office, asked(api, "hi"), 1).await);
+        let (gate, hears, asks) =
+            (office.built.gate.clone(), ear.clone(), call(&office, asked(api, "hi"), 1).await);
         let passing = tokio::spawn(async move { gate.pass(asks, Some(hears)).await });
         ear.words.subscribe().wait_for(|count| *count >= 1).await.unwrap();
         assert!(!passing.is_finished(), "{api:?}: heard before the end");
@@ -64,11 +68,18 @@ async fn a_call_that_is_stopped_hangs_up_and_counts_in_full() {
         plays.push(Play::Silence);
         provider.plays(plays);
         let (ear, say) = ear();
-        let (gate, hears, asks) = (office.built.gate.clone(), ear.clone(), call(&office, asked(api, "hi"), 1).await);
+        let (gate, hears, asks) =
+            (office.built.gate.clone(), ear.clone(), call(&office, asked(api, "hi"), 1).await);
         let passing = tokio::spawn(async move { gate.pass(asks, Some(hears)).await });
         match at_first_byte {
-            true => while provider.requests().is_empty() { tokio::task::yield_now().await },
-            false => { ear.words.subscribe().wait_for(|count| *count >= 1).await.unwrap(); }
+            true => {
+                while provider.requests().is_empty() {
+                    tokio::task::yield_now().await
+                }
+            }
+            false => {
+                ear.words.subscribe().wait_for(|count| *count >= 1).await.unwrap();
+            }
         }
         say.send_replace(true);
         let passed = passing.await.unwrap().unwrap();

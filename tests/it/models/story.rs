@@ -7,9 +7,13 @@ async fn an_answer_is_streamed_read_and_paid_for() {
     for api in APIS {
         let provider = Provider::serve().await;
         let office = kit(api, &provider, "").await.open().await;
-        provider.plays(api.answer("Let me see.", Some(("call_a", "web_fetch", r#"{"url":"https://a.example/"}"#))));
+        provider.plays(
+            api.answer("Let me see.", Some(("call_a", "web_fetch", r#"{"url":"https://a.example/"}"#))),
+        );
         let passed = office.built.gate.pass(call(&office, asked(api, "hi"), 1).await, None).await.unwrap();
-        let Passed::Done { output: Output::Model(response), label, .. } = passed else { panic!("{passed:?}") };
+        let Passed::Done { output: Output::Model(response), label, .. } = passed else {
+            panic!("{passed:?}")
+        };
         let wanted = ToolCall {
             id: "call_a".into(),
             name: "web.fetch".into(),
@@ -38,12 +42,17 @@ async fn the_key_is_on_the_wire_and_nowhere_else() {
     let provider = Provider::serve().await;
     let kit = kit(Api::Messages, &provider, "").await;
     let office = kit.open().await;
-    provider.plays(vec![error(401, &[], r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#)]);
+    provider.plays(vec![error(
+        401,
+        &[],
+        r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+    )]);
     office.built.gate.pass(call(&office, asked(Api::Messages, "hi"), 1).await, None).await.unwrap();
     // A provider that sends the key back is not believed, and its answer is shown to nobody.
     let said = format!("event: x\ndata: {{\"type\":\"ping\",\"key\":\"{KEY}\"}}\n\n");
     provider.plays(vec![stream_head(), Play::Bytes(said.into_bytes())]);
-    let passed = office.built.gate.pass(call(&office, asked(Api::Messages, "hi"), 2).await, None).await.unwrap();
+    let passed =
+        office.built.gate.pass(call(&office, asked(Api::Messages, "hi"), 2).await, None).await.unwrap();
     let Passed::Failed { failure, .. } = passed else { panic!("{passed:?}") };
     assert!(failure.message.contains("the answer holds the value of credential"), "{}", failure.message);
     let record = format!("{:?}", office.events().await);
@@ -68,7 +77,8 @@ async fn a_turn_reads_a_page_and_answers_in_its_thread() {
             ),
             _ => first,
         });
-        let finish = json!({"outcome": "answered", "text": "The tide turns at six.", "sources": []}).to_string();
+        let finish =
+            json!({"outcome": "answered", "text": "The tide turns at six.", "sources": []}).to_string();
         provider.plays(api.answer("", Some(("call_2", "finish", &finish))));
         let text = format!("<@U0BOT> what does <{}/> say?", kit.site.origin);
         office.deliver(&app_mention("Ev1", "C01GEN", "U01ALICE", "1700000000.000100", &text)).await;

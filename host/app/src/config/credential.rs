@@ -26,7 +26,9 @@ impl<'de> Deserialize<'de> for CredentialConfig {
             None => None,
             Some(toml::Value::String(name)) if is_header(&name) => Some(name.to_ascii_lowercase()),
             Some(_) => {
-                return Err(D::Error::custom("`header` is the name of one HTTP header, such as \"x-api-key\""));
+                return Err(D::Error::custom(
+                    "`header` is the name of one HTTP header, such as \"x-api-key\"",
+                ));
             }
         };
         Ok(Self { source: SecretSource::deserialize(value).map_err(D::Error::custom)?, header })

@@ -64,13 +64,17 @@ impl Config {
         }
         let main = self.models.iter().find(|one| one.profile == Profile::Main).map(|one| one.model.clone());
         match main {
-            Some(main) if self.office.model.is_empty() || self.office.model == main => self.office.model = main,
+            Some(main) if self.office.model.is_empty() || self.office.model == main => {
+                self.office.model = main
+            }
             Some(main) => bail!(
                 "`office.model` is `{}` and the `[[model]]` for `main` is `{main}`: say it once",
                 self.office.model
             ),
             None if self.office.model.is_empty() => {
-                bail!("the front desk has no model: add a `[[model]]` with `for = \"main\"`, or set `office.model`")
+                bail!(
+                    "the front desk has no model: add a `[[model]]` with `for = \"main\"`, or set `office.model`"
+                )
             }
             None => {}
         }

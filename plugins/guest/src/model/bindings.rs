@@ -123,10 +123,9 @@ fn answered(response: plain::Response) -> Response {
             Some(Part::ToolCall(ToolCall { id: call.id, name: call.name, input: call.input.to_string() }))
         }
         plain::Part::Notes(notes) => Some(Part::Notes(notes.to_string())),
-        plain::Part::Outcome(_)
-        | plain::Part::Image(_)
-        | plain::Part::File(_)
-        | plain::Part::CacheMark => None,
+        plain::Part::Outcome(_) | plain::Part::Image(_) | plain::Part::File(_) | plain::Part::CacheMark => {
+            None
+        }
     };
     Response {
         parts: response.parts.into_iter().filter_map(part).collect(),

@@ -72,11 +72,15 @@ fn user(message: &Message) -> Result<Vec<Value>, ModelFailure> {
     let mut content = Vec::new();
     for part in &message.parts {
         match part {
-            Part::Outcome(outcome) => told.push(
-                json!({"role": "tool", "tool_call_id": outcome.id, "content": outcome.output}),
-            ),
-            Part::Text(text) if !text.trim().is_empty() => content.push(json!({"type": "text", "text": text})),
-            Part::Image(image) => content.push(json!({"type": "image_url", "image_url": {"url": inline(image)?}})),
+            Part::Outcome(outcome) => {
+                told.push(json!({"role": "tool", "tool_call_id": outcome.id, "content": outcome.output}))
+            }
+            Part::Text(text) if !text.trim().is_empty() => {
+                content.push(json!({"type": "text", "text": text}))
+            }
+            Part::Image(image) => {
+                content.push(json!({"type": "image_url", "image_url": {"url": inline(image)?}}))
+            }
             Part::File(file) => content.push(document(file)?),
             _ => {}
         }
@@ -120,6 +124,9 @@ pub(crate) fn not_taken(media: &Media) -> ModelFailure {
     let kind: String = media.media_type.chars().filter(|c| !c.is_control()).take(60).collect();
     ModelFailure::new(
         ModelKind::Refused,
-        format!("`{}` is of the type `{kind}`: the model reads text, PDF, JPEG, PNG, GIF and WebP", media.title()),
+        format!(
+            "`{}` is of the type `{kind}`: the model reads text, PDF, JPEG, PNG, GIF and WebP",
+            media.title()
+        ),
     )
 }

@@ -3,9 +3,7 @@
 
 use crate::chat::answer::{call, malformed};
 use crate::{PROVIDER, error};
-use guest::model::{
-    Event, ModelFailure, Names, Next, Part, Read, Response, Stop, Usage, cut, word,
-};
+use guest::model::{Event, ModelFailure, Names, Next, Part, Read, Response, Stop, Usage, cut, word};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -81,7 +79,11 @@ impl Read for Answer {
             _ if self.whole.is_some() => Err(malformed("it goes on after its end")),
             "response.output_text.delta" => {
                 let more = value.get("delta").and_then(Value::as_str).unwrap_or_default();
-                if !more.is_empty() && show(more) == Next::Stop { Err(ModelFailure::stopped()) } else { Ok(()) }
+                if !more.is_empty() && show(more) == Next::Stop {
+                    Err(ModelFailure::stopped())
+                } else {
+                    Ok(())
+                }
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let whole = value.get_mut("response").map(Value::take).unwrap_or_default();
@@ -159,17 +161,19 @@ fn add(answer: &mut Response, item: Value, place: usize, names: &Names) -> Resul
                 }
             }
         }
-        Some("function_call") => match call((text("call_id"), text("name"), &text("arguments")), place, names) {
-            Ok(call) => {
-                answer.parts.push(Part::Call(call));
-                if answer.stop == Stop::End {
-                    answer.stop = Stop::ToolUse;
+        Some("function_call") => {
+            match call((text("call_id"), text("name"), &text("arguments")), place, names) {
+                Ok(call) => {
+                    answer.parts.push(Part::Call(call));
+                    if answer.stop == Stop::End {
+                        answer.stop = Stop::ToolUse;
+                    }
                 }
+                // Half a call is no call: the limit cut it.
+                Err(_) if answer.stop == Stop::Length => {}
+                Err(failure) => return Err(failure),
             }
-            // Half a call is no call: the limit cut it.
-            Err(_) if answer.stop == Stop::Length => {}
-            Err(failure) => return Err(failure),
-        },
+        }
         Some("reasoning") => answer.parts.push(Part::Notes(without_nulls(item))),
         Some(_) => {}
         None => return Err(malformed("an item of its output has no type")),
