@@ -87,7 +87,8 @@ fn calls_of_models(events: &[Event]) -> usize {
 async fn a_useful_word_is_said_unasked_and_banter_is_left_alone() {
     let kit = kit("mode = \"proactive\"").await;
     let office = kit.open().await;
-    office.deliver(&message("Ev1", CHANNEL, "U01ALICE", "1.000001", "banter banter")).await;
+    // In another channel: the model is shown what was said before in the same one, and a script knows words alone.
+    office.deliver(&message("Ev1", "C09", "U01ALICE", "1.000001", "banter banter")).await;
     office.deliver(&message("Ev2", CHANNEL, "U01ALICE", "2.000001", "how did we deploy last time?")).await;
     let events = office.until_turns_ended(1).await;
     let mut decided = decisions(&events);
@@ -186,7 +187,8 @@ async fn whoever_asks_is_answered_whatever_the_model_thinks_or_fails_to_say() {
     let kit = kit("mode = \"quiet\"").await;
     let office = kit.open().await;
     for (n, text) in ["<@U0BOT> banter", "<@U0BOT> broken", "<@U0BOT> anything else"].iter().enumerate() {
-        office.deliver(&app_mention(&format!("Ev{n}"), CHANNEL, "U01ALICE", &format!("{n}.000001"), text)).await;
+        let channel = format!("C1{n}");
+        office.deliver(&app_mention(&format!("Ev{n}"), &channel, "U01ALICE", &format!("{n}.000001"), text)).await;
     }
     let events = office.until_turns_ended(3).await;
     let mut found: Vec<(Choice, String)> =
@@ -261,6 +263,18 @@ async fn two_programs_stop_talking_after_as_many_answers_as_the_operator_allows_
     assert_eq!(choices, [Choice::Answer, Choice::Answer, Choice::Pass, Choice::Pass]);
     assert_eq!(kit.slack.posts().len(), 2);
     assert!(!kit.slack.posts().iter().any(|post| post.to_string().contains("<@")));
+    office.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_sees_at_once_that_it_was_seen_where_the_operator_wants_that() {
+    let kit = kit("weighs_asked = false\nseen = \"eyes\"").await;
+    let office = kit.open().await;
+    office.deliver(&app_mention("Ev1", CHANNEL, "U01ALICE", "1.000001", "<@U0BOT> banter")).await;
+    let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+    office.until("an emoji and an answer", |events| events.iter().filter(sent).count() == 2).await;
+    assert_eq!(kit.slack.reactions(), [json!({"channel": CHANNEL, "timestamp": "1.000001", "name": "eyes"})]);
+    assert_eq!(kit.slack.posts().len(), 1);
     office.stop().await;
 }
 

@@ -207,6 +207,7 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper", 
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
             journal: None,
+            socket: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -216,7 +217,8 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper", 
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
         let office = built.clone();
         let running = tokio::spawn(async move {
-            let socket = app::serve::socket(office.clone(), stop.clone());
+            let (line, _) = watch::channel(front::slack::socket::Line::default());
+            let socket = app::serve::socket(office.clone(), line, stop.clone());
             tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
         });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }

@@ -132,8 +132,9 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
-    axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false}))
+    let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
+    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
     .into_response()
 }
 

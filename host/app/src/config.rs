@@ -372,6 +372,12 @@ impl Config {
         self.owner().map(drop)
     }
 
+    /// Whether Slack's deliveries come over a connection that the office opens.
+    #[must_use]
+    pub fn has_socket(&self) -> bool {
+        self.slack.as_ref().is_some_and(|slack| slack.socket)
+    }
+
     /// Where compiled guests are kept.
     #[must_use]
     pub fn cache_folder(&self) -> PathBuf {

@@ -183,3 +183,39 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
     let scopes = scopes.map(|scopes| scopes.split(',').map(|scope| scope.trim().to_owned()).collect());
     Ok((answer, scopes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, SCOPES, manifest};
+    use crate::Config;
+    use serde_json::json;
+    use std::path::Path;
+
+    fn config(socket: bool) -> Config {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/chancery.example.toml");
+        let mut config = Config::read(&path, []).unwrap();
+        config.slack.as_mut().unwrap().socket = socket;
+        config
+    }
+
+    #[test]
+    fn the_manifest_asks_for_what_the_office_uses_and_names_where_slack_reaches_it() {
+        let made = manifest(&config(false), Some("https://office.example.com/")).unwrap();
+        let settings = &made["settings"];
+        assert_eq!(
+            settings["event_subscriptions"]["request_url"],
+            "https://office.example.com/slack/events"
+        );
+        assert_eq!(settings["interactivity"]["is_enabled"], json!(true));
+        assert_eq!(made["oauth_config"]["scopes"]["bot"].as_array().unwrap().len(), SCOPES.len());
+        let has = |scope: &str| SCOPES.iter().any(|(one, _)| *one == scope);
+        for event in EVENTS.iter().filter_map(|event| event.strip_prefix("message.")) {
+            assert!(has(&format!("{event}:history")), "{event}");
+        }
+        let socket = manifest(&config(true), None).unwrap();
+        assert_eq!(socket["settings"]["socket_mode_enabled"], json!(true));
+        assert!(socket["settings"]["event_subscriptions"].get("request_url").is_none());
+        assert!(manifest(&config(false), None).is_err());
+        assert!(manifest(&config(false), Some("http://office.example.com")).is_err());
+    }
+}

@@ -18,7 +18,7 @@ use converse::triage::scene::{self, Weighing};
 use converse::triage::{self, Scene, Word};
 use event::{
     Class, Choice, ConnectionIdentified, DeliveryClassified, Event, Expected, Fact, GlobalPosition, PrincipalId,
-    StreamName, TriageDecided,
+    StreamName, TriageDecided, TurnOpened,
 };
 use fold::setting;
 use record::{Append, Decided, Fence, Lease};
@@ -77,6 +77,8 @@ enum Concern {
     Ack(TriageDecided),
     /// The workspace's emoji may be others now.
     Emoji,
+    /// A turn began about a message.
+    Seen(TurnOpened),
 }
 
 fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
@@ -91,6 +93,7 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
             }
         }
         Fact::TriageDecided(body) if body.choice == Choice::Ack => Some(Concern::Ack(body.clone())),
+        Fact::TurnOpened(body) => Some(Concern::Seen(body.clone())),
         Fact::ConnectionIdentified(_) if manner.weighs => Some(Concern::Emoji),
         Fact::DeliveryReceived(body) if manner.weighs && body.event == "emoji_changed" => Some(Concern::Emoji),
         _ => None,
@@ -219,6 +222,7 @@ impl Desk {
             Concern::Reaction(body) => self.reaction(event, &body).await,
             Concern::Ack(body) => weigh::react(self, event, &body).await,
             Concern::Emoji => emoji::list(self, event).await,
+            Concern::Seen(body) => weigh::seen(self, event, &body).await,
         }
     }
 

@@ -34,6 +34,8 @@ pub struct ConverseConfig {
     /// Emoji that mute a thread.
     #[serde(default = "mutes")]
     pub mutes: BTreeSet<String>,
+    /// The emoji put on a message of somebody who asked, as soon as its turn begins; none when absent.
+    pub seen: Option<String>,
     /// How often in a row another program may get it to speak, without a person in between.
     #[serde(default)]
     pub program_hops_max: u32,
@@ -48,6 +50,7 @@ impl Default for ConverseConfig {
             weighs_asked: yes(),
             names: Vec::new(),
             mutes: mutes(),
+            seen: None,
             program_hops_max: 0,
         }
     }
