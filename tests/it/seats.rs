@@ -306,6 +306,9 @@ async fn a_new_holder_keeps_the_queue_of_the_seat() {
         reply_to: None,
         model: "scripted/story".into(),
         steps_max: 10,
+        ms_max: None,
+        asked: None,
+        drill: false,
     };
     append(record, StreamName::new("turn", &turn), opened).await;
     append(record, request(2), ask(2)).await;

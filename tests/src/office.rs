@@ -31,12 +31,12 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Origins of this machine that guests may reach, beside those of Slack and the site.
+    pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
     /// Lines put into `[slack]`.
     pub slack_more: String,
-    /// Origins of this machine that may be reached, beside the site's and Slack's.
-    pub loopback: Vec<String>,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -81,9 +81,9 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            loopback: Vec::new(),
             more: String::new(),
             slack_more: String::new(),
-            loopback: Vec::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -144,7 +144,7 @@ signing_secrets = [{{ file = "signing-secret" }}]
 "slack.bot-token" = {{ file = "bot-token" }}
 "slack.app-token" = {{ file = "app-token" }}
 [egress]
-loopback = ["{site}", "{slack}"{loopback}]
+loopback = [{loopback}]
 [purse]
 day = "{day}"
 month = "50.00"
@@ -157,16 +157,21 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
+            loopback = [site, slack]
+                .into_iter()
+                .chain(&self.loopback)
+                .map(|origin| format!("{origin:?}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             owner = self.owner,
             slack_more = self.slack_more,
-            loopback = self.loopback.iter().map(|origin| format!(", \"{origin}\"")).collect::<String>(),
             steps = self.steps_max,
             lease = self.lease_ms,
             day = self.day,

@@ -3,6 +3,7 @@
 //! Each task does its own set-up and shows its progress, or stops with a message that says exactly what to
 //! install. A task is a module with one entry; this file only chooses.
 
+mod apt;
 mod bench;
 mod demo;
 mod guests;

@@ -168,7 +168,7 @@ async fn under_lease(
 }
 
 /// Keeps the lease for as long as it is waited for. One that cannot be renewed ends the work at its next append.
-async fn renewed(office: &Office, lease: &Lease, ttl_ms: i64) {
+pub(crate) async fn renewed(office: &Office, lease: &Lease, ttl_ms: i64) {
     let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(AGAIN_MS));
     let mut kept = lease.clone();
     loop {

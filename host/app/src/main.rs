@@ -12,7 +12,7 @@ const LOG_VARIABLE: &str = "CHANCERY_LOG";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let quiet = if matches!(cli.command, app::cli::Command::Serve) { "info" } else { "warn" };
+    let quiet = if matches!(cli.command, app::cli::Command::Serve { .. }) { "info" } else { "warn" };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(quiet));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

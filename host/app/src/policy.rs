@@ -7,8 +7,11 @@ pub mod apply;
 mod diff;
 pub mod folder;
 mod past;
+mod replay;
 pub mod sets;
 mod why;
+
+pub(crate) use replay::replay;
 
 use crate::config::Config;
 use crate::seat::ActArgs;
@@ -263,7 +266,7 @@ pub async fn show(record: &Record, set: Option<&str>) -> Result<String> {
 async fn check(config: &Config, cases: bool) -> Result<ExitCode> {
     let installed = wire::install(config).await?;
     let files = folder::files(&config.policies)?;
-    let set = match PolicySet::valid(&files, &installed.plugins.tools(), &installed.plugins.models()) {
+    let set = match PolicySet::valid(&files, &installed.plugins.named(), &installed.plugins.models()) {
         Ok(set) => set,
         Err(PolicyError::Texts(problems)) => {
             for problem in problems {
@@ -304,8 +307,14 @@ pub async fn first(
     let Some((applied, _)) = sets::in_force(record).await? else {
         let files = folder::files(&config.policies)?;
         let digest = first_digest(config, installed, &files)?;
-        let fact =
-            PolicyApplied { digest, files, base: None, reason: FIRST_REASON.to_owned(), corrective: false };
+        let fact = PolicyApplied {
+            digest,
+            files,
+            base: None,
+            reason: FIRST_REASON.to_owned(),
+            corrective: false,
+            by: None,
+        };
         return Ok(Some(crate::seed::Wanted::new(setting::POLICY.to_owned(), "policy", "office", fact)));
     };
     if let Some(difference) = difference(config, &applied.digest) {

@@ -12,6 +12,8 @@ use event::{
     ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId,
     StreamName, TurnId,
 };
+use fold::Projection;
+use fold::message::{TopicRow, Topics};
 use fold::setting;
 use fold::turn::TurnRow;
 use front::slack::socket::Line;
@@ -77,6 +79,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
+            drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -117,8 +120,12 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
+    let effects = crate::effects::keep(office.clone(), stop.clone());
+    let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
+    let steering = crate::steering::keep(office.clone(), stop.clone());
     let triage = crate::triage::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, triage, turns(office, stop))?;
+    let classes = classify(office.clone(), stop.clone());
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
     Ok(())
 }
 
@@ -200,7 +207,9 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         pace: Arc::new(RealPace),
         office: office.config.office.name.clone(),
         answer_tools: &[converse::TOOL_SLACK, converse::TOOL_TERMINAL],
+        hidden_families: office.config.office.hidden_families.clone(),
         readable: converse::readable,
+        is_progress: converse::is_progress,
         deltas: None,
         door: office.gate.clone(),
     });
@@ -289,8 +298,15 @@ async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
 }
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
-    let place = match office.record.event(&wake.asked_by).await? {
+    let asked = office.record.event(&wake.asked_by).await?;
+    let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
+    let place = match asked {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
+        // Whoever looks again answers where the topic stands.
+        Some(Event { fact: Fact::MomentPassed(_), .. }) => {
+            let topic = office.record.row(Topics.name(), wake.topic.as_str()).await?;
+            fold::decode::<TopicRow>(topic.as_ref()).map(|topic| topic.place)
+        }
         _ => None,
     };
     let opening = Opening {
@@ -298,12 +314,23 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         reply_to: place.as_ref().and_then(reply_to),
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
+        ms_max: Some(office.config.office.turn_ms_max),
+        drill,
     };
     match turn::open(&office.record, opening).await {
         Ok(row) => Ok(Some(row)),
         Err(turn::Error::Unavailable(error) | turn::Error::Record(error)) => Err(error.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether what was said asks for a drill: only a terminal can, by the way it was started.
+async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
+    let Some(delivery) = asked.and_then(|event| event.cause.as_ref()) else { return Ok(false) };
+    Ok(match office.record.event(delivery).await?.map(|event| event.fact) {
+        Some(Fact::DeliveryReceived(delivery)) => converse::asks_a_drill(&delivery),
+        _ => false,
+    })
 }
 
 async fn take_up(

@@ -46,7 +46,7 @@ impl Sockets {
         let api = plugin.and_then(|plugin| plugin.settings.get("api")).and_then(toml::Value::as_str);
         let slash = if api.unwrap_or(API).ends_with('/') { "" } else { "/" };
         Ok(Self {
-            egress: wire::egress(config, resolver, Arc::new(wire::vault(config)))?,
+            egress: wire::egress(config, resolver, Arc::new(wire::vault(config)), egress::STARTING_LIMITS)?,
             api: format!("{}{slash}", api.unwrap_or(API)),
             loopback: config.egress.loopback.clone(),
         })

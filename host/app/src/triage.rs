@@ -40,6 +40,11 @@ const STALE_MS: i64 = 600_000;
 const AGAIN_MS: u64 = 1_000;
 /// Events that concern nobody here after which the cursor is moved all the same: bounds what a start reads again.
 const UNSAVED_MAX: u64 = 1_024;
+/// How often to look whether steering has come as far as a message, and how long to wait between two looks, in
+/// milliseconds: five seconds in all.
+const STEERING_LOOKS_MAX: usize = 250;
+/// See [`STEERING_LOOKS_MAX`].
+const STEERING_LOOK_MS: u64 = 20;
 /// How many chances a host has to renew its lease within the lease's time.
 const RENEWALS_PER_LEASE: i64 = 3;
 
@@ -238,6 +243,11 @@ impl Desk {
         {
             return Ok(());
         }
+        if let Some(message) = &body.message
+            && self.steers_a_turn(classified, message).await?
+        {
+            return Ok(());
+        }
         let age_ms = self.office.now().since_ms(classified.at);
         if body.class == Class::Passive && age_ms > STALE_MS {
             return Ok(());
@@ -250,6 +260,19 @@ impl Desk {
             None => weigh::ask(self, classified, &scene).await?,
         };
         self.decide(scene, weighing).await
+    }
+
+    /// Whether the message is a running turn's: what people say into one is not weighed. Steering is quick; when it does
+    /// not come, the message is weighed.
+    async fn steers_a_turn(&self, classified: &Event, message: &event::EventId) -> Result<bool> {
+        for _ in 0..STEERING_LOOKS_MAX {
+            let at = classified.global_position;
+            if let Some(steers) = converse::is_steered(&self.office.record, message, at).await? {
+                return Ok(steers);
+            }
+            tokio::time::sleep(Duration::from_millis(STEERING_LOOK_MS)).await;
+        }
+        Ok(false)
     }
 
     /// The rule that decides without a model, when one does.

@@ -3,6 +3,7 @@
 //! A set of plugins never changes. Loading anew makes another set, and [`crate::Hands`] takes it in one move:
 //! a call sees one set from its admission to its end, or is told that the component is another.
 
+use crate::artifact::Artifact;
 use crate::engine::Engine;
 use crate::load_error::LoadError;
 use crate::offer::{Ready, ReadyTool};
@@ -20,9 +21,62 @@ pub struct Plugins {
     loaded: BTreeMap<String, Arc<Loaded>>,
     tools: BTreeMap<String, Arc<ReadyTool>>,
     models: BTreeMap<String, Arc<ModelSpec>>,
+    /// Tools of components that were revoked: policies may name them, and nobody can call them.
+    revoked: BTreeMap<String, Arc<ToolSpec>>,
+}
+
+/// A plugin that is wanted in a set.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Its file.
+    pub artifact: Artifact,
+    /// What it was granted; without, it can be called and reaches nothing.
+    pub grant: Option<PluginGranted>,
 }
 
 impl Plugins {
+    /// Loads the plugins that are wanted.
+    ///
+    /// # Errors
+    /// The first plugin that does not load, or that offers what another offers.
+    pub async fn of(engine: &Engine, wanted: Vec<Wanted>) -> Result<Self, LoadError> {
+        Self::default().changed(engine, |_| false, wanted).await
+    }
+
+    /// Those of these plugins that `keep` says, and those that are wanted. One that is wanted and here already, from
+    /// the same component and with the same grant, is taken from here: nothing is compiled or asked again.
+    ///
+    /// # Errors
+    /// As [`Plugins::of`].
+    pub async fn changed(
+        &self,
+        engine: &Engine,
+        keep: impl Fn(&Loaded) -> bool,
+        wanted: Vec<Wanted>,
+    ) -> Result<Self, LoadError> {
+        let mut plugins = Self::default();
+        for kept in self.loaded.values().filter(|loaded| keep(loaded)) {
+            plugins.add(kept.clone())?;
+        }
+        for Wanted { artifact, grant } in wanted {
+            let known = self.loaded.get(&artifact.manifest.name);
+            match known.filter(|known| known.is(&artifact, grant.as_ref())) {
+                Some(known) => plugins.add(known.clone())?,
+                None => plugins.add(Arc::new(Loaded::of(engine, artifact, grant.as_ref()).await?))?,
+            }
+        }
+        Ok(plugins)
+    }
+
+    /// The same, and policies may name these tools, which nobody can call: those of components that were revoked. One
+    /// that is offered by a loaded plugin stays that plugin's.
+    #[must_use]
+    pub fn with_revoked(mut self, tools: impl IntoIterator<Item = Arc<ToolSpec>>) -> Self {
+        let tools = tools.into_iter().filter(|tool| !self.tools.contains_key(&tool.name));
+        self.revoked = tools.map(|tool| (tool.name.clone(), tool)).collect();
+        self
+    }
+
     /// Loads the plugins in `files`, each with the grant that bears its name. One without a grant can be called
     /// and reaches nothing; a grant for a plugin that is not here waits for it.
     ///
@@ -35,9 +89,18 @@ impl Plugins {
     ) -> Result<Self, LoadError> {
         let mut plugins = Self::default();
         for path in files {
-            plugins.add(Loaded::from_file(engine, path, grants).await?)?;
+            plugins.add(Arc::new(Loaded::from_file(engine, path, grants).await?))?;
         }
         Ok(plugins)
+    }
+
+    /// Whether both are the same plugins, loaded once.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Arc<Loaded>, &Arc<Loaded>)| Arc::ptr_eq(a, b);
+        self.loaded.len() == other.loaded.len()
+            && self.loaded.values().zip(other.loaded.values()).all(same)
+            && self.revoked.keys().eq(other.revoked.keys())
     }
 
     /// The plugins, in order of name.
@@ -56,12 +119,12 @@ impl Plugins {
     pub fn guards(&self) -> Vec<GuardSpec> {
         let specs = self.loaded.values().filter_map(|loaded| match &loaded.ready {
             Ready::Guard { spec, .. } => Some(spec.as_ref().clone()),
-            Ready::Tool { .. } | Ready::Model { .. } => None,
+            Ready::Tool { .. } | Ready::Plain { .. } | Ready::Model { .. } => None,
         });
         specs.collect()
     }
 
-    fn add(&mut self, loaded: Loaded) -> Result<(), LoadError> {
+    fn add(&mut self, loaded: Arc<Loaded>) -> Result<(), LoadError> {
         let plugin = loaded.manifest().name.clone();
         let twice = |name: &str, first: &str| LoadError::Twice {
             name: name.to_owned(),
@@ -72,8 +135,8 @@ impl Plugins {
             return Err(twice(&plugin, &format!("{}@{}", plugin, first.digest().short())));
         }
         match &loaded.ready {
-            Ready::Tool { tools, .. } => {
-                for (name, tool) in tools {
+            Ready::Tool { .. } | Ready::Plain { .. } => {
+                for (name, tool) in loaded.ready.tools() {
                     if let Some(first) = self.tools.insert(name.clone(), tool.clone()) {
                         return Err(twice(name, &first.spec.plugin));
                     }
@@ -88,7 +151,7 @@ impl Plugins {
             }
             Ready::Guard { .. } => {}
         }
-        self.loaded.insert(plugin, Arc::new(loaded));
+        self.loaded.insert(plugin, loaded);
         Ok(())
     }
 }
@@ -100,6 +163,12 @@ impl Catalogue for Plugins {
 
     fn models(&self) -> Vec<Arc<ModelSpec>> {
         self.models.values().cloned().collect()
+    }
+
+    fn named(&self) -> Vec<Arc<ToolSpec>> {
+        let mut all = self.revoked.clone();
+        all.extend(self.tools.iter().map(|(name, tool)| (name.clone(), tool.spec.clone())));
+        all.into_values().collect()
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
@@ -188,6 +257,8 @@ mod tests {
             effect: EffectClass::Read,
             touches,
             price_key: None,
+            exact: false,
+            recall: false,
         };
         touched(&tool, input, &[route("https://api.example.com"), route("http://127.0.0.1:8080")])
     }

@@ -8,7 +8,10 @@ use crate::bindings::types as wit_types;
 use crate::limits::Limits;
 use crate::log::plain;
 use event::Usage;
-use gate::{Failure, FailureKind, InferRequest, InferResponse, Message, Part, Role, StopReason, ToolCall};
+use gate::{
+    Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason,
+    ToolCall,
+};
 use serde_json::Value;
 
 /// Longest word of an open set, such as the kind of a failure: it is a word, not a sentence.
@@ -53,8 +56,16 @@ fn message(message: Message) -> wit_model::Message {
             output: result.output.to_string(),
             failed: result.failed,
         }),
+        Part::Image(image) => wit_model::Part::Image(media(image)),
+        Part::File(file) => wit_model::Part::File(media(file)),
+        Part::Notes(notes) => wit_model::Part::Notes(notes.to_string()),
+        Part::CacheMark => wit_model::Part::CacheMark,
     };
     wit_model::Message { role, parts: message.parts.into_iter().map(part).collect() }
+}
+
+fn media(media: Media) -> wit_model::Media {
+    wit_model::Media { media_type: media.media_type, name: media.name, content: media.content }
 }
 
 /// How many bytes of text the request is, about: what the guest's memory must hold.
@@ -63,6 +74,11 @@ pub(crate) fn request_bytes(request: &wit_model::Request) -> usize {
         wit_model::Part::Text(text) => text.len(),
         wit_model::Part::ToolCall(call) => call.id.len() + call.name.len() + call.input.len(),
         wit_model::Part::ToolResult(result) => result.id.len() + result.output.len(),
+        wit_model::Part::Image(media) | wit_model::Part::File(media) => {
+            media.media_type.len() + media.name.as_ref().map_or(0, String::len) + media.content.len()
+        }
+        wit_model::Part::Notes(notes) => notes.len(),
+        wit_model::Part::CacheMark => 0,
     };
     let messages: usize = request.messages.iter().flat_map(|message| &message.parts).map(of_part).sum();
     let of_tool = |tool: &wit_model::Tool| tool.name.len() + tool.description.len() + tool.input_schema.len();
@@ -97,12 +113,16 @@ pub(crate) fn response(response: wit_model::Response, limits: &Limits) -> Result
         wit_model::StopReason::Declined => StopReason::Declined,
         wit_model::StopReason::Other(other) => StopReason::Other(word(other)),
     };
-    let usage = response.usage.map(|usage| Usage {
+    Ok(InferResponse { parts, stop, usage: response.usage.map(used) })
+}
+
+fn used(usage: wit_model::Usage) -> Usage {
+    Usage {
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_input_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
         output_tokens: usage.output_tokens,
-    });
-    Ok(InferResponse { parts, stop, usage })
+    }
 }
 
 /// One part of an answer and how many bytes it is.
@@ -123,8 +143,12 @@ fn answered(part: wit_model::Part) -> Result<(Part, usize), String> {
             }
             Ok((Part::ToolCall(ToolCall { id: call.id, name: call.name, input }), bytes))
         }
+        wit_model::Part::Notes(text) => Ok((Part::Notes(json(&text)?), text.len())),
         wit_model::Part::ToolResult(_) => {
             Err("it answered with the result of a call, which is the host's to say".to_owned())
+        }
+        wit_model::Part::Image(_) | wit_model::Part::File(_) | wit_model::Part::CacheMark => {
+            Err("it answered with a part that only the user side has".to_owned())
         }
     }
 }
@@ -162,8 +186,11 @@ pub(crate) fn tool_failure(failure: wit_types::Failure, limits: &Limits) -> Fail
     }
 }
 
-/// Why a model did not answer, as it says.
-pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Failure {
+/// Why a model did not answer, as it says; with what was used, when it says that something was.
+///
+/// # Errors
+/// The failure alone.
+pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Result<Output, Failure> {
     use wit_model::FailureKind as Kind;
     let kind = match failure.kind {
         Kind::Retryable => FailureKind::Unavailable,
@@ -171,20 +198,32 @@ pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Fai
         Kind::TooLong => FailureKind::TooLong,
         Kind::Refused => FailureKind::ProviderRefused,
         Kind::Malformed => FailureKind::Malformed,
+        Kind::Unauthorised => FailureKind::NotAllowed,
+        Kind::Stopped => FailureKind::Stopped,
         Kind::Other(other) => FailureKind::Other(word(other)),
     };
-    Failure {
+    let usage = failure.usage.map(used);
+    let failure = Failure {
         kind,
         message: plain(&failure.message, limits.message_bytes),
         retry_after_ms: failure.retry_after_ms,
+    };
+    match usage {
+        Some(usage) => Ok(Output::Unusable { failure, usage }),
+        None => Err(failure),
     }
 }
 
 /// A stable lower-case word, or [`NO_WORD`].
 fn word(text: String) -> String {
+    word_of(&text).unwrap_or(NO_WORD).to_owned()
+}
+
+/// The text, if it is a stable lower-case word.
+pub(crate) fn word_of(text: &str) -> Option<&str> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is = !text.is_empty() && text.len() <= WORD_BYTES_MAX && text.bytes().all(plain);
-    if is { text } else { NO_WORD.to_owned() }
+    is.then_some(text)
 }
 
 #[cfg(test)]

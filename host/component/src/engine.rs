@@ -79,7 +79,7 @@ impl Engine {
     /// The limits of calls in `world`.
     pub(crate) fn limits(&self, world: World) -> &Limits {
         match world {
-            World::Tool => &self.pool.tools,
+            World::Tool | World::Plain => &self.pool.tools,
             World::Model => &self.pool.models,
             World::Guard => &self.pool.guards,
         }
@@ -88,7 +88,7 @@ impl Engine {
     /// The places in which guests of `world` run.
     pub(crate) fn places(&self, world: World) -> &Arc<Semaphore> {
         match world {
-            World::Tool | World::Model => &self.places,
+            World::Tool | World::Plain | World::Model => &self.places,
             World::Guard => &self.guard_places,
         }
     }
@@ -97,6 +97,12 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn free_places(&self) -> usize {
         self.places.available_permits()
+    }
+
+    /// Memories of guests that run now; nothing when none is set aside.
+    #[cfg(test)]
+    pub(crate) fn memories_in_use(&self) -> Option<usize> {
+        self.wasmtime.pooling_allocator_metrics().map(|metrics| metrics.memories())
     }
 
     /// Whether memory for guests is set aside.

@@ -20,7 +20,7 @@ use egress::Egress;
 use event::{Digest, Route, Timestamp};
 use gate::{
     Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit,
-    Reach, Reached, Resource, ToolSpec,
+    Reach, Reached, Resource, ToolSpec, recall_tool,
 };
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -31,16 +31,30 @@ use vault::Vault;
 /// Time enough for a guest to turn a timeout into a failure of its own.
 const LAST_WORDS_MS_MAX: u64 = 500;
 
+/// How long a model guest that was told to stop has to hang up and say so. Within a second of the word everything is
+/// over, and a guest that waits for its provider's first byte cannot hear the word at all.
+const HANG_UP_MS: u64 = 250;
+/// What is said of a call that was stopped.
+const STOPPED: &str = "it was stopped before the model had answered";
+
 /// Longest reason of the way out that goes with a failure: it may name all routes that were granted.
 const REASON_BYTES_MAX: usize = 1024;
 
 /// Runs components. One for the host.
 pub struct Hands {
     pub(crate) engine: Arc<Engine>,
-    plugins: RwLock<Arc<Plugins>>,
+    sets: RwLock<Sets>,
     egress: Arc<Egress>,
     vault: Arc<Vault>,
     clock: Clock,
+}
+
+/// The plugins that can be called, and those before them: a call that was admitted just before the change finishes on
+/// the component it was admitted for.
+struct Sets {
+    now: Arc<Plugins>,
+    before: Option<Arc<Plugins>>,
+    revision: u64,
 }
 
 /// What a permit comes to: plain parts, so that what runs does not depend on how it was admitted.
@@ -68,18 +82,36 @@ impl Hands {
         vault: Arc<Vault>,
         clock: Clock,
     ) -> Self {
-        Self { engine, plugins: RwLock::new(Arc::new(plugins)), egress, vault, clock }
+        let sets = Sets { now: Arc::new(plugins), before: None, revision: 0 };
+        Self { engine, sets: RwLock::new(sets), egress, vault, clock }
     }
 
     /// The plugins that can be called now.
     #[must_use]
     pub fn plugins(&self) -> Arc<Plugins> {
-        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.sets.read().unwrap_or_else(PoisonError::into_inner).now.clone()
     }
 
-    /// Takes another set of plugins. Calls that run keep the set they began with.
+    /// Takes another set of plugins. Calls that run keep the set they began with, and one that was admitted just
+    /// before still finds its component.
     pub fn replace(&self, plugins: Plugins) {
-        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins);
+        let mut sets = self.sets.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut sets.now, Arc::new(plugins));
+        sets.before = Some(before);
+        sets.revision = sets.revision.wrapping_add(1);
+    }
+
+    /// The engine they run on.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The component that was admitted, from the set of now or the one before it.
+    pub(crate) fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
+        let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = std::iter::once(&sets.now).chain(&sets.before);
+        all.find_map(|set| set.get(plugin).filter(|loaded| loaded.digest() == digest).cloned())
     }
 
     pub(crate) async fn run(&self, request: Request) -> Reached {
@@ -91,24 +123,32 @@ impl Hands {
     }
 
     async fn admitted(&self, request: Request, account: &Account) -> Result<Output, Failure> {
-        let plugins = self.plugins();
-        let loaded = plugins.get(&request.plugin).filter(|loaded| *loaded.digest() == request.digest);
-        let loaded = loaded.ok_or_else(|| {
+        let loaded = self.admitted_component(&request.plugin, &request.digest).ok_or_else(|| {
             let (plugin, digest) = (&request.plugin, request.digest.short());
             failed(
                 FailureKind::Unavailable,
                 format!("the component {digest} of `{plugin}` that was admitted is not loaded any more"),
             )
         })?;
+        let loaded = loaded.as_ref();
         let limits = loaded.limits(&self.engine);
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let lent = self.lend(&request, loaded, limits, deadline, account);
         match (&loaded.ready, request.payload) {
+            (Ready::Tool { recall: Some(_), .. }, Payload::Tool(input))
+                if request.tool == recall_tool(&request.plugin) =>
+            {
+                self.call_recall(loaded, &input, lent, deadline).await
+            }
             (Ready::Tool { tools, .. }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
                 self.call_tool(loaded, &request.tool, &input, request.key, lent, deadline).await
             }
             (Ready::Model { .. }, Payload::Infer(asked)) => {
                 self.call_model(loaded, &request.tool, asked, lent, deadline).await
+            }
+            (Ready::Plain { pre, tools }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
+                let tool = tools.get(&request.tool).ok_or_else(|| not_offered(&request.tool))?;
+                self.call_plain(pre, tool, &input, lent, deadline).await
             }
             _ => Err(failed(
                 FailureKind::Guest,
@@ -134,6 +174,7 @@ impl Hands {
             clock: self.clock.clone(),
             account: account.clone(),
             limits: *limits,
+            flows: matches!(loaded.ready, Ready::Model { .. }),
         };
         Lent {
             plugin: request.plugin.as_str().into(),
@@ -156,7 +197,7 @@ impl Hands {
         deadline: Instant,
     ) -> Result<Output, Failure> {
         use crate::bindings::tool::exports::chancery::tool::tools::ToolCall;
-        let Ready::Tool { pre, tools } = &loaded.ready else { return Err(not_offered(name)) };
+        let Ready::Tool { pre, tools, .. } = &loaded.ready else { return Err(not_offered(name)) };
         let tool = tools.get(name).ok_or_else(|| not_offered(name))?;
         let limits = loaded.limits(&self.engine);
         let call = ToolCall { tool: name.to_owned(), input: input.to_string(), key };
@@ -198,20 +239,32 @@ impl Hands {
                 format!("the conversation for `{name}` is longer than {} bytes", limits.input_bytes);
             return Err(failed(FailureKind::TooLong, message));
         }
-        let pre = pre.clone();
+        let (pre, deltas) = (pre.clone(), lent.deltas.clone());
         let ran = guest::run(&self.engine, World::Model, lent, deadline, move |store| {
             Box::pin(async move {
                 let model = pre.instantiate_async(&mut *store).await?;
                 model.chancery_model_inference().call_infer(store, &request).await
             })
         });
-        match ran.await.map_err(|ended| ended.failure(name, limits))? {
-            Err(failure) => Err(convert::model_failure(failure, limits)),
+        let ran = tokio::select! {
+            biased;
+            ran = ran => ran,
+            () = left_alone(deltas.as_deref()) => return Err(failed(FailureKind::Stopped, STOPPED.to_owned())),
+        };
+        match ran.map_err(|ended| ended.failure(name, limits))? {
+            Err(failure) => convert::model_failure(failure, limits),
             Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
                 failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
             }),
         }
     }
+}
+
+/// Returns when nobody has waited for the answer for [`HANG_UP_MS`].
+async fn left_alone(deltas: Option<&dyn Deltas>) {
+    let Some(deltas) = deltas else { return std::future::pending().await };
+    deltas.stopped().await;
+    tokio::time::sleep(Duration::from_millis(HANG_UP_MS)).await;
 }
 
 /// How long before its end a call's requests end: so that the guest can still say what happened.
@@ -220,7 +273,7 @@ fn last_words_ms(limits: &Limits) -> u64 {
 }
 
 /// The output, if it is JSON within its limits that fits the tool's schema.
-fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
+pub(crate) fn output(tool: &ReadyTool, text: &str, limits: &Limits) -> Result<Value, String> {
     if text.len() > limits.output_bytes {
         return Err(format!("{} bytes, and {} is the most", text.len(), limits.output_bytes));
     }
@@ -237,11 +290,11 @@ fn explained(failure: Failure, refused: Option<String>) -> Failure {
     Failure { message, ..failure }
 }
 
-fn not_offered(name: &str) -> Failure {
+pub(crate) fn not_offered(name: &str) -> Failure {
     failed(FailureKind::Guest, format!("`{name}` is not offered by the component that was admitted"))
 }
 
-fn failed(kind: FailureKind, message: String) -> Failure {
+pub(crate) fn failed(kind: FailureKind, message: String) -> Failure {
     Failure { kind, message, retry_after_ms: None }
 }
 
@@ -272,6 +325,14 @@ impl Catalogue for Hands {
 
     fn models(&self) -> Vec<Arc<ModelSpec>> {
         self.plugins().models()
+    }
+
+    fn named(&self) -> Vec<Arc<ToolSpec>> {
+        self.plugins().named()
+    }
+
+    fn revision(&self) -> u64 {
+        self.sets.read().unwrap_or_else(PoisonError::into_inner).revision
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {

@@ -29,18 +29,21 @@ mod manifest;
 mod meter;
 mod offer;
 mod outgoing;
+mod plain;
 mod plugin;
+mod recall;
 mod route;
 mod schema;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX};
-pub use catalogue::Plugins;
+pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX, embed};
+pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
+pub use link::REPEATS_GUESTS;
 pub use limits::{Limits, Pool, TICK_MS};
 pub use load_error::LoadError;
 pub use manifest::{

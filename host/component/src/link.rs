@@ -10,8 +10,13 @@ use crate::clock::HasElapsed;
 use crate::log::Level;
 use crate::manifest::World;
 use crate::state::State;
+use futures_util::FutureExt;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+
+/// What the targets begin with whose lines at the level of a trace repeat all that guests hand to WASI, addresses and
+/// bodies of requests among them: whoever keeps a log leaves those lines out.
+pub const REPEATS_GUESTS: &str = "wasmtime_wasi";
 
 /// Interfaces of WASI 0.2 that are linked in every world, by package.
 const WASI: [(&str, &[&str]); 7] = [
@@ -110,7 +115,7 @@ pub(crate) fn offered(world: World) -> String {
 
 fn own(world: World) -> &'static [&'static str] {
     match world {
-        World::Tool => &["log", "settings", "credentials"],
+        World::Tool | World::Plain => &["log", "settings", "credentials"],
         World::Model => &["log", "settings", "credentials", "deltas"],
         World::Guard => &[],
     }
@@ -142,15 +147,21 @@ impl credentials::Host for State {
 }
 
 impl deltas::Host for State {
-    fn write(&mut self, text: String) {
-        let Some(left) = self.deltas_left.checked_sub(text.len()) else {
+    fn write(&mut self, text: String) -> deltas::Next {
+        let Some(deltas) = &self.deltas else { return deltas::Next::GoOn };
+        match self.deltas_left.checked_sub(text.len()) {
             // A hole in the text would be worse than its end.
-            self.deltas_left = 0;
-            return;
-        };
-        self.deltas_left = left;
-        if let Some(deltas) = &self.deltas {
-            deltas.write(&text);
+            None => self.deltas_left = 0,
+            Some(left) => {
+                self.deltas_left = left;
+                if !text.is_empty() {
+                    deltas.write(&text);
+                }
+            }
+        }
+        match deltas.stopped().now_or_never() {
+            Some(()) => deltas::Next::Stop,
+            None => deltas::Next::GoOn,
         }
     }
 }

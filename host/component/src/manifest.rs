@@ -28,6 +28,9 @@ pub enum World {
     /// It offers tools.
     #[serde(rename = "chancery:tool@0.1.0")]
     Tool,
+    /// It offers tools, and is of no world of ours: its exported functions are the tools.
+    #[serde(rename = "plain")]
+    Plain,
     /// It offers models.
     #[serde(rename = "chancery:model@0.1.0")]
     Model,
@@ -37,11 +40,12 @@ pub enum World {
 }
 
 impl World {
-    /// One word: `tool`, `model` or `guard`.
+    /// One word: `tool`, `plain`, `model` or `guard`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
+            Self::Plain => "plain",
             Self::Model => "model",
             Self::Guard => "guard",
         }
@@ -50,7 +54,10 @@ impl World {
 
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chancery:{}@0.1.0", self.word())
+        match self {
+            Self::Plain => f.write_str("plain"),
+            ours => write!(f, "chancery:{}@0.1.0", ours.word()),
+        }
     }
 }
 
@@ -86,14 +93,31 @@ pub struct Manifest {
 pub struct ToolEntry {
     /// `family.verb`.
     pub name: String,
-    /// What it may do outside.
+    /// What it may do outside; nothing said means that each call is judged by itself.
+    #[serde(default = "undeclared")]
     pub effect: EffectClass,
+    /// The exported function that is this tool, where its name does not say it: in the world `plain` alone.
+    #[serde(default)]
+    pub function: Option<String>,
+    /// When to use it and what comes back, for a model: in the world `plain` alone, others say it themselves.
+    #[serde(default)]
+    pub description: Option<String>,
     /// What a call touches; nothing said means the plugin itself.
     #[serde(default)]
     touches: Option<Touches>,
     /// Its key on the price list, when calling it costs money.
     #[serde(default)]
     pub price_key: Option<String>,
+    /// Whether white space in its arguments is part of what they say.
+    #[serde(default)]
+    pub exact: bool,
+    /// Whether the plugin can read back whether a call happened.
+    #[serde(default)]
+    pub recall: bool,
+}
+
+fn undeclared() -> EffectClass {
+    EffectClass::Undeclared
 }
 
 impl ToolEntry {
@@ -160,6 +184,14 @@ pub enum ManifestError {
         /// The world.
         world: &'static str,
     },
+    /// A function or a description of a tool that says them itself.
+    #[error(
+        "`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools"
+    )]
+    PlainAlone {
+        /// The tool.
+        tool: String,
+    },
     /// A guard that offers or asks for something.
     #[error("a guard looks at calls and has no [[{key}]]")]
     Guard {
@@ -169,6 +201,12 @@ pub enum ManifestError {
     /// A list of calls to see, in a manifest that is no guard's, or one that names none.
     #[error("`[sees]` is for guards, and names `effects`, `tools` or `models = true`")]
     Sees,
+    /// A read, or a plain function, that would be read back.
+    #[error("`{tool}` has no `recall`: it is a read, or its component is of no world that can read back")]
+    Recall {
+        /// The tool.
+        tool: String,
+    },
     /// A JSON pointer that is none.
     #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
     Pointer {
@@ -218,11 +256,18 @@ impl Manifest {
         self.routes.iter().filter_map(|route| route.credential.as_deref()).collect()
     }
 
-    /// What it offers: tools by name, models by full name.
+    /// What it offers: tools by name, models by full name, and the tool by which the host reads back its effects.
     #[must_use]
     pub fn offers(&self) -> Vec<String> {
         let models = self.models.iter().map(|model| format!("{}/{}", self.name, model.name));
-        self.tools.iter().map(|tool| tool.name.clone()).chain(models).collect()
+        let recall = self.recalls().then(|| gate::recall_tool(&self.name));
+        self.tools.iter().map(|tool| tool.name.clone()).chain(recall).chain(models).collect()
+    }
+
+    /// Whether it can read back an effect of any of its tools.
+    #[must_use]
+    pub fn recalls(&self) -> bool {
+        self.tools.iter().any(|tool| tool.recall)
     }
 
     /// The calls it sees, if it is a guard.
@@ -239,12 +284,20 @@ impl Manifest {
             return Err(ManifestError::Description);
         }
         let offers = match self.world {
-            World::Tool => !self.tools.is_empty() && self.models.is_empty(),
+            World::Tool | World::Plain => !self.tools.is_empty() && self.models.is_empty(),
             World::Model => !self.models.is_empty() && self.tools.is_empty(),
             World::Guard => return self.check_guard(),
         };
         if !offers {
-            return Err(ManifestError::Offers { world: self.world.word() });
+            let world = if self.world == World::Plain { World::Tool } else { self.world };
+            return Err(ManifestError::Offers { world: world.word() });
+        }
+        if let Some(tool) = self.tools.iter().find(|tool| tool.recall && self.world == World::Plain) {
+            return Err(ManifestError::Recall { tool: tool.name.clone() });
+        }
+        let told = |tool: &&ToolEntry| tool.function.is_some() || tool.description.is_some();
+        if let Some(tool) = self.tools.iter().find(told).filter(|_| self.world != World::Plain) {
+            return Err(ManifestError::PlainAlone { tool: tool.name.clone() });
         }
         if self.sees.is_some() {
             return Err(ManifestError::Sees);
@@ -280,6 +333,9 @@ impl Manifest {
 
 fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
     named(&tool.name, is_tool, "a tool's name: `family.verb` in lower-case letters, digits and hyphens")?;
+    if tool.recall && !tool.effect.is_effect() {
+        return Err(ManifestError::Recall { tool: tool.name.clone() });
+    }
     let pointers = match tool.touches() {
         Touches::OriginOf(pointer) => vec![pointer],
         Touches::Destination(pointers) => pointers,

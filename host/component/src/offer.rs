@@ -2,6 +2,7 @@
 
 use crate::bindings::guard::GuardPre;
 use crate::bindings::model::ModelPre;
+use crate::bindings::recall::BackPre;
 use crate::bindings::tool::ToolPre;
 use crate::bindings::{model, tool};
 use crate::engine::Engine;
@@ -9,16 +10,18 @@ use crate::guest::{self, Ended};
 use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::log::plain;
-use crate::manifest::{Manifest, NAME_BYTES_MAX, World};
+use crate::manifest::{Manifest, NAME_BYTES_MAX, ToolEntry, World};
+use crate::plain::PlainTool;
 use crate::schema::Schema;
 use crate::state::{Lent, State};
 use event::Digest;
 use gate::{GuardSpec, ModelSpec, ToolSpec};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-use wasmtime::component::Component;
+use wasmtime::component::{Component, InstancePre};
 
 /// Longest description of a tool: it stands in every prompt that offers the tool.
 pub const DESCRIPTION_BYTES_MAX: usize = 8 * 1024;
@@ -27,9 +30,21 @@ const DEFINITIONS_MS: u64 = 10_000;
 
 /// What a call instantiates, by world.
 pub(crate) enum Ready {
-    Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>> },
+    Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>>, recall: Option<BackPre<State>> },
+    Plain { pre: InstancePre<State>, tools: BTreeMap<String, Arc<PlainTool>> },
     Model { pre: ModelPre<State>, models: Vec<Arc<ModelSpec>> },
     Guard { pre: GuardPre<State>, spec: Arc<GuardSpec> },
+}
+
+impl Ready {
+    /// The tools it offers, whatever they are made of.
+    pub(crate) fn tools(&self) -> Vec<(&String, &Arc<ReadyTool>)> {
+        match self {
+            Self::Tool { tools, .. } => tools.iter().collect(),
+            Self::Plain { tools, .. } => tools.iter().map(|(name, tool)| (name, &tool.ready)).collect(),
+            Self::Model { .. } | Self::Guard { .. } => Vec::new(),
+        }
+    }
 }
 
 /// One tool and its schemas.
@@ -48,7 +63,13 @@ pub(crate) async fn ready_tools(
 ) -> Result<Ready, LoadError> {
     let other_world =
         |source| LoadError::OtherWorld { plugin: manifest.name.clone(), world: manifest.world, source };
-    let pre = engine.linkers.tool.instantiate_pre(component).and_then(ToolPre::new).map_err(other_world)?;
+    let instance = engine.linkers.tool.instantiate_pre(component).map_err(other_world)?;
+    let recall = match manifest.recalls().then(|| BackPre::new(instance.clone())) {
+        None => None,
+        Some(Ok(recall)) => Some(recall),
+        Some(Err(source)) => return Err(LoadError::NoRecall { plugin: manifest.name.clone(), source }),
+    };
+    let pre = ToolPre::new(instance).map_err(other_world)?;
     let asked = pre.clone();
     let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Tool));
     let defined = guest::run(engine, World::Tool, lent, definitions_by(), move |store| {
@@ -62,8 +83,20 @@ pub(crate) async fn ready_tools(
     same_names(manifest.tools.iter().map(|tool| &tool.name), defined.iter().map(|tool| &tool.name))
         .map_err(wrong)?;
     let tools = defined.into_iter().map(|definition| ready_tool(manifest, digest, definition));
-    let tools = tools.collect::<Result<_, String>>().map_err(wrong)?;
-    Ok(Ready::Tool { pre, tools })
+    let mut tools = tools.collect::<Result<BTreeMap<_, _>, String>>().map_err(wrong)?;
+    if recall.is_some() {
+        let (name, ready) = ready_recall(manifest, digest).map_err(wrong)?;
+        tools.insert(name, ready);
+    }
+    Ok(Ready::Tool { pre, tools, recall })
+}
+
+/// The tool by which the host reads back the plugin's effects: its schemas are the host's own.
+fn ready_recall(manifest: &Manifest, digest: &Digest) -> Result<(String, Arc<ReadyTool>), String> {
+    let spec = gate::recall_spec(&manifest.name, digest);
+    let input = Schema::parse(&spec.input_schema.to_string())?;
+    let output = Schema::parse(&spec.output_schema.to_string())?;
+    Ok((spec.name.clone(), Arc::new(ReadyTool { spec: Arc::new(spec), input, output })))
 }
 
 type WitTool = tool::exports::chancery::tool::tools::Definition;
@@ -79,13 +112,46 @@ fn ready_tool(
         .iter()
         .find(|tool| tool.name == name)
         .ok_or_else(|| format!("`{name}` is not in it"))?;
-    if defined.description.len() > DESCRIPTION_BYTES_MAX {
+    let ready = of_schemas(
+        manifest,
+        digest,
+        entry,
+        defined.description,
+        &defined.input_schema,
+        &defined.output_schema,
+    )?;
+    Ok((name, Arc::new(ready)))
+}
+
+/// A tool of these schemas.
+///
+/// # Errors
+/// A sentence: what is wrong with its description or a schema.
+pub(crate) fn ready_tool_of(
+    manifest: &Manifest,
+    digest: &Digest,
+    entry: &ToolEntry,
+    description: String,
+    input: &Value,
+    output: &Value,
+) -> Result<ReadyTool, String> {
+    of_schemas(manifest, digest, entry, description, &input.to_string(), &output.to_string())
+}
+
+fn of_schemas(
+    manifest: &Manifest,
+    digest: &Digest,
+    entry: &ToolEntry,
+    description: String,
+    input: &str,
+    output: &str,
+) -> Result<ReadyTool, String> {
+    let name = &entry.name;
+    if description.len() > DESCRIPTION_BYTES_MAX {
         return Err(format!("the description of `{name}` is longer than {DESCRIPTION_BYTES_MAX} bytes"));
     }
-    let input =
-        Schema::parse(&defined.input_schema).map_err(|why| format!("the input schema of `{name}`: {why}"))?;
-    let output = Schema::parse(&defined.output_schema)
-        .map_err(|why| format!("the output schema of `{name}`: {why}"))?;
+    let input = Schema::parse(input).map_err(|why| format!("the input schema of `{name}`: {why}"))?;
+    let output = Schema::parse(output).map_err(|why| format!("the output schema of `{name}`: {why}"))?;
     if !input.is_of_object() {
         return Err(format!("the input schema of `{name}` is not of type `object`"));
     }
@@ -93,14 +159,16 @@ fn ready_tool(
         name: name.clone(),
         plugin: manifest.name.clone(),
         digest: digest.clone(),
-        description: defined.description,
+        description,
         input_schema: input.value.clone(),
         output_schema: output.value.clone(),
         effect: entry.effect,
         touches: entry.touches(),
         price_key: entry.price_key.clone(),
+        exact: entry.exact,
+        recall: entry.recall,
     };
-    Ok((name, Arc::new(ReadyTool { spec: Arc::new(spec), input, output })))
+    Ok(ReadyTool { spec: Arc::new(spec), input, output })
 }
 
 /// Models, in order of name.

@@ -11,6 +11,7 @@ use crate::load_error::LoadError;
 use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
+use crate::plain::ready_plain;
 use event::{Digest, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,13 +40,21 @@ impl Loaded {
         let named = path.display().to_string();
         let bytes = tokio::fs::read(path).await;
         let bytes = bytes.map_err(|source| LoadError::Unreadable { path: named.clone(), source })?;
-        let artifact =
-            Artifact::read(bytes).map_err(|source| LoadError::NotAPlugin { path: named, source })?;
+        let artifact = Artifact::read_beside(bytes, path)
+            .map_err(|source| LoadError::NotAPlugin { path: named, source })?;
         let grant = grants.get(&artifact.manifest.name);
         Self::of(engine, artifact, grant).await
     }
 
-    async fn of(
+    /// Whether loading it again with this grant would make the same.
+    pub(crate) fn is(&self, artifact: &Artifact, grant: Option<&PluginGranted>) -> bool {
+        let (routes, settings) = (grant.map(|grant| &grant.routes), grant.map(|grant| &grant.settings));
+        self.digest == artifact.digest
+            && *self.routes == *routes.map(Vec::as_slice).unwrap_or_default()
+            && settings.map_or_else(|| self.settings.is_empty(), |settings| *self.settings == *settings)
+    }
+
+    pub(crate) async fn of(
         engine: &Engine,
         artifact: Artifact,
         grant: Option<&PluginGranted>,
@@ -58,6 +67,7 @@ impl Loaded {
             compiled.map_err(|source| LoadError::Compile { plugin: manifest.name.clone(), source })?;
         let ready = match manifest.world {
             World::Tool => ready_tools(engine, &component, &manifest, &digest).await?,
+            World::Plain => ready_plain(engine, &component, &manifest, &digest)?,
             World::Model => ready_models(engine, &component, &manifest, &digest).await?,
             World::Guard => ready_guard(engine, &component, &manifest, &digest).await?,
         };

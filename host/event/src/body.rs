@@ -9,6 +9,7 @@ mod purse;
 mod refusal;
 mod request;
 mod seat;
+mod steering;
 mod subject;
 mod triage;
 mod turn;
@@ -20,12 +21,15 @@ pub use approval::{
 pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
-pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
-pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
+pub use effect::{
+    EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent,
+    EffectStated, ReadBack, ReceiptRecorded,
+};
+pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, ConnectionIdentified, LongContext, NodeStarted, Period, PluginGranted, PluginInstalled,
-    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
-    ToolOffered,
+    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,
+    PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,
+    PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route, ToolOffered,
 };
 pub use purse::{
     Account, AppliesTo, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage, WorstCase,
@@ -33,6 +37,7 @@ pub use purse::{
 pub use refusal::{RefusalLifted, RefusalRaised, RefusalSubject};
 pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
 pub use seat::{SeatChanged, SeatCreated, SeatHeld, SeatVacated};
+pub use steering::{FinishAccepted, InboxDrained, InboxItem, Steering, TurnSteered};
 pub use subject::SubjectShredded;
 pub use triage::{
     Choice, EmojiListed, Mode, ModeSet, Priority, Scores, Signs, Spent, Thresholds, TopicMuted, TopicUnmuted,

@@ -18,6 +18,8 @@ pub const TEXT_BYTES_MAX: usize = 500;
 pub const GRANTS_MAX: usize = 200;
 /// The most seats that are listed at once: far above any office, and a bound on what one look reads.
 pub const SEATS_MAX: usize = 5_000;
+/// The seat of the owner, above which there is nobody: it alone changes policies that are not the organisation's own.
+pub const OWNER: &str = "seat_owner";
 /// The grant to call every tool and model. Policy still decides each call.
 pub const EVERY_TOOL: &str = "*";
 
@@ -269,13 +271,16 @@ fn checked(seat: SeatCreated) -> Result<SeatCreated, CannotSeat> {
     Ok(seat)
 }
 
-/// Whether `grant` could give something: `*`, a name, a family, or facts of a kind.
+/// Whether `grant` could give something: `*`, a name, a family, facts of a kind, or a role to hand on.
 fn is_grant(grant: &str) -> bool {
     if grant == EVERY_TOOL || grant == crate::authority::EVERY_FACT {
         return true;
     }
     if let Some(kind) = grant.strip_prefix("record:") {
         return Fact::KINDS.iter().any(|(known, _)| *known == kind);
+    }
+    if let Some(role) = grant.strip_prefix(crate::authority::A_ROLE) {
+        return text("a role", role).is_ok();
     }
     let name = grant.strip_suffix(".*").unwrap_or(grant);
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'/' | b':');

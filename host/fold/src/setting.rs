@@ -52,6 +52,18 @@ pub fn ungranted(plugin: &str) -> String {
     format!("ungranted/{plugin}")
 }
 
+/// Key of a version of a plugin that waits ([`event::PluginProposed`]), until one is installed or the plugin removed.
+#[must_use]
+pub fn waiting(plugin: &str) -> String {
+    format!("waiting/{plugin}")
+}
+
+/// Key of a component that is never run again ([`event::ComponentRevoked`]).
+#[must_use]
+pub fn revoked_component(digest: &event::Digest) -> String {
+    format!("revoked-component/{digest}")
+}
+
 /// Key of a seat ([`event::SeatCreated`]).
 #[must_use]
 pub fn seat(seat: &event::SeatId) -> String {
@@ -109,7 +121,7 @@ pub fn stated(fact: &Fact) -> Option<(String, Option<Value>)> {
 
 fn holds(fact: &Fact) -> Option<Value> {
     match fact {
-        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::TopicUnmuted(_) => None,
+        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) | Fact::TopicUnmuted(_) => None,
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
         Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
         other => Some(other.body()),
@@ -131,6 +143,9 @@ fn key(fact: &Fact) -> Option<String> {
         Fact::PolicyRevoked(body) => Some(revoked(&body.policy)),
         Fact::PluginRevoked(body) => Some(grant(&body.plugin)),
         Fact::ConnectionIdentified(body) => Some(connection(&body.source)),
+        Fact::PluginProposed(body) => Some(waiting(&body.version.plugin)),
+        Fact::PluginRemoved(body) => Some(plugin(&body.plugin)),
+        Fact::ComponentRevoked(body) => Some(revoked_component(&body.digest)),
         Fact::ModeSet(body) => Some(mode(&body.channel)),
         Fact::TopicMuted(body) => Some(muted(&body.topic)),
         Fact::TopicUnmuted(body) => Some(muted(&body.topic)),
@@ -139,18 +154,22 @@ fn key(fact: &Fact) -> Option<String> {
     }
 }
 
-/// The second row that a fact writes, beside the one it is the statement of.
-fn beside(fact: &Fact) -> Option<String> {
+/// The rows that a fact writes beside the one it is the statement of.
+fn beside(fact: &Fact) -> Vec<String> {
     match fact {
-        Fact::PolicyApplied(_) | Fact::PolicyRevoked(_) => Some(IN_FORCE.to_owned()),
-        Fact::PluginInstalled(_) => Some(PLUGINS.to_owned()),
-        Fact::PluginGranted(body) => Some(ungranted(&body.plugin)),
-        Fact::PluginRevoked(body) => Some(ungranted(&body.plugin)),
-        _ => None,
+        Fact::PolicyApplied(_) | Fact::PolicyRevoked(_) => vec![IN_FORCE.to_owned()],
+        Fact::PluginInstalled(body) => vec![PLUGINS.to_owned(), waiting(&body.plugin)],
+        Fact::PluginGranted(body) => vec![ungranted(&body.plugin)],
+        Fact::PluginRevoked(body) => vec![ungranted(&body.plugin)],
+        // Nothing of it stays in force: one that is installed anew begins anew.
+        Fact::PluginRemoved(body) => {
+            vec![grant(&body.plugin), ungranted(&body.plugin), waiting(&body.plugin)]
+        }
+        _ => Vec::new(),
     }
 }
 
-fn evolve_beside(row: Option<Row>, fact: &Fact) -> Option<Row> {
+fn evolve_beside(key: &str, row: Option<Row>, fact: &Fact) -> Option<Row> {
     let row = row.as_ref();
     match fact {
         Fact::PolicyApplied(body) => {
@@ -162,7 +181,7 @@ fn evolve_beside(row: Option<Row>, fact: &Fact) -> Option<Row> {
             in_force.revoked.insert(body.policy.clone());
             Some(Row::of(&in_force, None))
         }
-        Fact::PluginInstalled(body) => {
+        Fact::PluginInstalled(body) if key == PLUGINS => {
             let mut names: BTreeSet<String> = decode(row).unwrap_or_default();
             names.insert(body.plugin.clone());
             Some(Row::of(&names, None))
@@ -182,8 +201,8 @@ impl Projection for Settings {
     }
 
     fn evolve(&self, key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        if beside(&event.fact).as_deref() == Some(key) {
-            return evolve_beside(row, &event.fact);
+        if beside(&event.fact).iter().any(|written| written == key) {
+            return evolve_beside(key, row, &event.fact);
         }
         holds(&event.fact).map(|value| Row { value, rank: None })
     }

@@ -37,6 +37,8 @@ pub(crate) enum NotBegun {
     /// The yes it had cannot be used.
     Denied(String),
     AlreadySent(Value),
+    /// It is a drill, and this would have been sent.
+    Captured(EffectId),
     OutcomeUnknown(String),
     /// Its budgets are others by now, or another day has begun: at this moment they have to be looked at anew.
     MovedOn(Timestamp),
@@ -52,6 +54,8 @@ pub(crate) struct Beginning {
     pub(crate) effect: Option<EffectId>,
     /// What a refusal may stand against: one may have been raised since the pure half was asked.
     pub(crate) subjects: Vec<RefusalSubject>,
+    /// Whether its effect is captured and not sent.
+    pub(crate) drill: bool,
 }
 
 pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
@@ -85,6 +89,10 @@ impl Beginning {
         }
         facts.extend(self.spent(rows, now)?);
         facts.push(self.story.admitted(&self.admission));
+        if let Some(effect) = self.effect.as_ref().filter(|_| self.drill) {
+            facts.push(self.story.effect_captured(effect, &self.call));
+            return Ok((self.append(facts), Err(NotBegun::Captured(effect.clone()))));
+        }
         let hold = self.hold(rows, now)?;
         if let Some(held) = &hold {
             facts.push(self.story.hold_taken(held));
@@ -124,7 +132,8 @@ impl Beginning {
         let row: EffectRow = fold::decode(rows.get("effect", effect.as_str()))?;
         match row.state {
             EffectState::Sent => Some(NotBegun::AlreadySent(row.reference.unwrap_or(Value::Null))),
-            EffectState::Failed => None,
+            EffectState::Captured if self.drill => Some(NotBegun::Captured(effect.clone())),
+            EffectState::Failed | EffectState::Captured => None,
             EffectState::Unknown => {
                 Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_else(earlier_unknown)))
             }
@@ -169,7 +178,7 @@ fn earlier_unknown() -> String {
     "an earlier try of it may have worked, and nobody knows".to_owned()
 }
 
-fn hold_id(deed: &str, attempt: u32) -> HoldId {
+pub(crate) fn hold_id(deed: &str, attempt: u32) -> HoldId {
     HoldId::derived(&[deed, &attempt.to_string()])
 }
 

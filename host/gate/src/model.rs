@@ -36,6 +36,18 @@ pub struct ToolResult {
     pub failed: bool,
 }
 
+/// An image or a file, whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// Its media type, such as `image/png`.
+    pub media_type: String,
+    /// Its name, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its bytes in base64, with padding.
+    pub content: String,
+}
+
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +58,15 @@ pub enum Part {
     ToolCall(ToolCall),
     /// What came of one.
     ToolResult(ToolResult),
+    /// An image to look at; from the user side.
+    Image(Media),
+    /// A file to read; from the user side.
+    File(Media),
+    /// The model's own notes, in the provider's form: from a response, and given back as they were. Shown to nobody.
+    Notes(Value),
+    /// What comes before is the same in the next request: worth keeping in a provider's cache. Says nothing to the
+    /// model.
+    CacheMark,
 }
 
 /// One message.

@@ -24,6 +24,7 @@ mod explain;
 mod fail_open;
 mod files;
 mod known;
+mod naming;
 #[cfg(test)]
 mod proof;
 mod question;
@@ -35,12 +36,13 @@ mod text;
 
 pub use crate::entities::{Asked, Flow, OriginKind};
 pub use case::{Case, CaseResult, run_cases};
-pub use change::{Change, NotApplied, beyond_organisation, may_apply, narrows};
+pub use change::{Allowed, Change, NotApplied, beyond_organisation, may_apply, narrows};
 pub use context::SET_ITEMS_MAX;
 pub use diff::{AnswerDiff, Differs, EXAMPLES_MAX, TextDiff};
 pub use explain::{Explained, Held, Looked, Shown};
 pub use files::{FileKind, ORGANISATION_PREFIX, SET_FILES_MAX, file_kind, is_organisation};
 pub use known::{Known, offered};
+pub use naming::naming;
 pub use question::Question;
 pub use space::{QUESTIONS_MAX, questions};
 pub use text::{Outline, POLICY_ID_BYTES_MAX, Problem, digest, outlines};

@@ -8,10 +8,7 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
-    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
-    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
-    RefusalRaised, RefusalSubject, StreamName,
+    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName, EffectCaptured,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -106,6 +103,11 @@ impl Story {
         [self.say("refused", Label::host(), fact)]
     }
 
+    /// What the call was judged to be.
+    pub(crate) fn classified(&self, fact: CallClassified) -> Proposed {
+        self.say("classified", self.label.clone(), fact)
+    }
+
     /// A fact about the approval of this call, named after what it says.
     pub(crate) fn approval(&self, what: &str, fact: Fact) -> Proposed {
         self.say(what, self.label.clone(), fact)
@@ -166,10 +168,21 @@ impl Story {
         self.say("effect.intended", self.label.clone(), fact)
     }
 
+    pub(crate) fn effect_captured(&self, effect: &EffectId, call: &Call) -> Proposed {
+        let fact = EffectCaptured {
+            effect: effect.clone(),
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            input: self.personal(call.input()),
+            content: self.content.clone(),
+        };
+        self.say("effect.captured", self.label.clone(), fact)
+    }
+
     pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output) -> Proposed {
         let reference = match output {
             Output::Tool(value) => value.clone(),
-            Output::Model(_) => Value::Null,
+            Output::Model(_) | Output::Unusable { .. } => Value::Null,
         };
         self.say("effect.ended", self.label.clone(), EffectSent { effect: effect.clone(), reference })
     }

@@ -16,7 +16,7 @@ use crate::rows::{Cache, RowKey, concerned, row_of};
 use crate::store::Writes;
 use crate::stored::{Head, chained};
 use crate::{Clock, Error};
-use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
+use event::{Event, GlobalPosition, Position, Timestamp};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -143,9 +143,7 @@ impl<'a> Batch<'a> {
         // The decision is a caller's code: its panic must not take the writer from everybody else.
         let call = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
             .map_err(|_| Stop::Call(Error::unavailable("a decision panicked")))?;
-        if let Some(RowKey { projection, key }) = rows.unnamed() {
-            return Err(Stop::Call(Error::RowNotNamed { projection: projection.to_owned(), key }));
-        }
+        rows.were_named().map_err(Stop::Call)?;
         match call? {
             Some(call) => self.append_at(call, at).await,
             None => Ok(Vec::new()),
@@ -165,9 +163,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Asks plain code whether each actor may state its fact, as the settings stand after the facts before it.
-    async fn authorise(&mut self, placed: &[(StreamName, Position, Draft)]) -> Result<(), Stop> {
+    async fn authorise(&mut self, placed: &[(Position, Draft)]) -> Result<(), Stop> {
         let mut stated = BTreeMap::new();
-        for (_, _, draft) in placed {
+        for (_, Draft { event, .. }) in placed {
             // Ends because every round looks at one row more, and a line has an end.
             loop {
                 let look = |key: &str| match stated.get(key) {
@@ -175,33 +173,27 @@ impl<'a> Batch<'a> {
                     Some(None) => Look::Absent,
                     None => self.cache.look(&RowKey::new(Settings.name(), key)),
                 };
-                match may_state(&draft.actor, &draft.fact, &look) {
+                match may_state(&event.actor, &event.fact, &look) {
                     Verdict::May => break,
                     Verdict::MayNot(why) => {
-                        return Err(Stop::Call(Error::NoAuthority { id: draft.id.clone(), source: why }));
+                        return Err(Stop::Call(Error::NoAuthority { id: event.id.clone(), source: why }));
                     }
                     Verdict::LookAt(key) => {
                         self.load(BTreeSet::from([RowKey::new(Settings.name(), key)])).await?
                     }
                 }
             }
-            stated.extend(fold::setting::stated(&draft.fact));
+            stated.extend(fold::setting::stated(&event.fact));
         }
         Ok(())
     }
 
     /// Adds what was admitted. Every row it needs is loaded before its first event is added; from then on an error
     /// ends the batch, or half of the call could stay.
-    async fn add(
-        &mut self,
-        placed: Vec<(StreamName, Position, Draft)>,
-        at: Timestamp,
-    ) -> Result<Vec<Event>, Stop> {
+    async fn add(&mut self, placed: Vec<(Position, Draft)>, at: Timestamp) -> Result<Vec<Event>, Stop> {
         let mut head = self.head.clone();
-        let sealed: Vec<_> = placed
-            .into_iter()
-            .map(|(stream, position, draft)| chained(draft, stream, position, at, &mut head))
-            .collect();
+        let sealed: Vec<_> =
+            placed.into_iter().map(|(position, draft)| chained(draft, position, at, &mut head)).collect();
         self.load(sealed.iter().flat_map(|(event, _)| concerned(event)).collect()).await?;
         self.head = head;
         let mut events = Vec::with_capacity(sealed.len());

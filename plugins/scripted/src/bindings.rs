@@ -35,10 +35,22 @@ impl Guest for Scripted {
         let response = crate::infer(script.as_deref(), &plain(request)?).map_err(failed)?;
         for part in &response.parts {
             if let talk::Part::Text(text) = part {
-                crate::words(text).for_each(deltas::write);
+                crate::words(text).try_for_each(shown)?;
             }
         }
         Ok(answered(response))
+    }
+}
+
+fn shown(word: &str) -> Result<(), Failure> {
+    match deltas::write(word) {
+        deltas::Next::GoOn => Ok(()),
+        deltas::Next::Stop => Err(Failure {
+            kind: FailureKind::Stopped,
+            message: "the host said stop".to_owned(),
+            retry_after_ms: None,
+            usage: None,
+        }),
     }
 }
 
@@ -59,7 +71,7 @@ fn message(message: Message) -> Result<talk::Message, Failure> {
         Role::Assistant => talk::Role::Assistant,
     };
     let part = |part| {
-        Ok(match part {
+        Ok(Some(match part {
             Part::Text(text) => talk::Part::Text(text),
             Part::ToolCall(call) => {
                 talk::Part::Call(talk::Call { id: call.id, name: call.name, input: json(&call.input)? })
@@ -69,9 +81,13 @@ fn message(message: Message) -> Result<talk::Message, Failure> {
                 output: json(&result.output)?,
                 failed: result.failed,
             }),
-        })
+            Part::Image(media) | Part::File(media) => talk::Part::Text(format!("({})", media.media_type)),
+            // This model has no cache, and keeps no notes.
+            Part::CacheMark | Part::Notes(_) => return Ok(None),
+        }))
     };
-    Ok(talk::Message { role, parts: message.parts.into_iter().map(part).collect::<Result<_, _>>()? })
+    let parts = message.parts.into_iter().filter_map(|one| part(one).transpose());
+    Ok(talk::Message { role, parts: parts.collect::<Result<_, _>>()? })
 }
 
 fn offer(tool: Tool) -> talk::Offer {
@@ -83,6 +99,7 @@ fn json(text: &str) -> Result<Value, Failure> {
         kind: FailureKind::Malformed,
         message: format!("the conversation holds something that is not JSON: {e}"),
         retry_after_ms: None,
+        usage: None,
     })
 }
 
@@ -105,6 +122,7 @@ fn answered(response: talk::Response) -> Response {
         usage: Some(Usage {
             input_tokens: response.usage.input_tokens,
             cached_input_tokens: response.usage.cached_input_tokens,
+            cache_write_tokens: 0,
             output_tokens: response.usage.output_tokens,
         }),
     }
@@ -116,5 +134,5 @@ fn failed(failure: talk::Failure) -> Failure {
         talk::FailureKind::Refused => FailureKind::Refused,
         talk::FailureKind::Malformed => FailureKind::Malformed,
     };
-    Failure { kind, message: failure.message, retry_after_ms: None }
+    Failure { kind, message: failure.message, retry_after_ms: None, usage: None }
 }

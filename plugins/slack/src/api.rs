@@ -16,6 +16,8 @@ const API: &str = "https://slack.com/api/";
 /// The most that is read of an answer, in bytes. A posted message comes back whole: twice its blocks, its
 /// text, and Slack's own additions fit many times over.
 const REPLY_BYTES_MAX: usize = 512 * 1_024;
+/// The most that is read of a page of messages, in bytes: a hundred of the longest, each in text and blocks.
+const PAGE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// How long to wait when Slack asks to wait and does not say how long, in milliseconds: its smallest window.
 const RETRY_AFTER_MS_DEFAULT: u64 = 60_000;
 /// The longest wait that is believed, in milliseconds: a day.
@@ -57,6 +59,24 @@ impl<'a> Api<'a> {
     /// As [`Api::send`].
     pub fn get(&self, method: &str) -> Result<Value, Failure> {
         understand(method, &self.exchange(method, Method::Get, Vec::new(), Vec::new())?, None)
+    }
+
+    /// Reads a page of messages. The values of `query` are encoded here.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub fn read(&self, method: &str, query: &[(&str, String)]) -> Result<Value, Failure> {
+        let pairs: Vec<String> =
+            query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let address = Address::parse(&format!("{}{method}?{}", self.base, pairs.join("&")))?;
+        let ask = Ask {
+            method: Method::Get,
+            address,
+            headers: Vec::new(),
+            body: Vec::new(),
+            reply_bytes_max: PAGE_BYTES_MAX,
+        };
+        understand(method, &self.wire.exchange(&ask)?, None)
     }
 
     /// Calls a method with a JSON body.
@@ -112,6 +132,13 @@ impl<'a> Api<'a> {
         let address = Address::parse(&format!("{}{method}", self.base))?;
         self.wire.exchange(&Ask { method: verb, address, headers, body, reply_bytes_max: REPLY_BYTES_MAX })
     }
+}
+
+/// `value` as it may stand in a query: anything but letters, digits and `-._~` percent-encoded.
+fn encoded(value: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+    let one = |b: u8| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") };
+    value.bytes().map(one).collect()
 }
 
 fn misconfigured(why: &str) -> Failure {

@@ -4,7 +4,8 @@
 //! constructor alone; ids are types ([`ids`]), so nothing else reaches the API. The bot's token is put into
 //! the request by the host, under this guest, which never sees it.
 //!
-//! Absent on purpose: reading channels and receiving events (the host's front does), and retries.
+//! Absent on purpose: reading channels for what people say and receiving events (the host's front does), and retries.
+//! History is read for one thing: whether a message of the office's own is there ([`recall`]).
 
 mod api;
 mod card;
@@ -14,12 +15,13 @@ mod ids;
 mod long;
 mod markdown;
 mod message;
+mod recall;
 mod mrkdwn;
 mod text;
 mod tools;
 
 use guest::http::{Outgoing, Wire};
-use guest::{Call, Definition, Failure, Host, Tools};
+use guest::{Call, Definition, Effect, Failure, Host, Memory, Tools};
 use serde_json::Value;
 
 use api::Api;
@@ -38,6 +40,17 @@ impl Tools for Slack {
 
     fn call(call: &Call, host: &dyn Host) -> Result<Value, Failure> {
         answer(call, host, &Outgoing)
+    }
+
+    fn recall(effect: &Effect, host: &dyn Host) -> Result<Memory, Failure> {
+        recalled(effect, host, &Outgoing)
+    }
+}
+
+fn recalled(effect: &Effect, host: &dyn Host, wire: &dyn Wire) -> Result<Memory, Failure> {
+    match effect.tool.as_str() {
+        "slack.post" | "slack.card" => recall::message(effect, &Api::open(host, wire)?),
+        other => Ok(Memory::CannotSay(format!("`{other}` leaves nothing that says which effect it was"))),
     }
 }
 

@@ -26,7 +26,7 @@ const FALLBACK_CHARS_MAX: usize = 4_000;
 /// The most people that one message mentions: more is a broadcast by another name.
 pub const MENTIONS_MAX: usize = 20;
 /// What the metadata of a message is called.
-const METADATA_TYPE: &str = "chancery_effect";
+pub const METADATA_TYPE: &str = "chancery_effect";
 
 /// A message to a channel or a thread of it.
 #[derive(Debug, Clone)]

@@ -2,11 +2,11 @@
 //! started before the tests and stopped after them.
 
 use std::env;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tests_postgres::{Programs, SHARED, Server};
 
+use crate::apt;
 use crate::stop::Stop;
 
 /// Debian's name for the newest server it has.
@@ -30,8 +30,13 @@ impl Postgres {
         if named(SHARED) || named("DATABASE_URL") {
             return Ok(Self::Named);
         }
-        if Programs::server().is_err() && Path::new("/etc/debian_version").is_file() {
-            install()?;
+        if Programs::server().is_err() && apt::is_here() {
+            apt::install(&[PACKAGE]).map_err(|why| {
+                Stop::new(format!(
+                    "PostgreSQL is not installed, and {why}: run `sudo apt-get install {PACKAGE}`, or set DATABASE_URL \
+                     to a database that tests may use"
+                ))
+            })?;
         }
         let server = Server::start().map_err(|unable| Stop::new(unable.to_string()))?;
         println!("   a PostgreSQL server of our own runs for the tests");
@@ -44,25 +49,4 @@ impl Postgres {
             command.env(SHARED, server.url());
         }
     }
-}
-
-fn install() -> Result<(), Stop> {
-    println!("   installing {PACKAGE} with apt-get");
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
-    for args in [&["update", "--quiet"][..], &["install", "--yes", "--no-install-recommends", PACKAGE]] {
-        let mut command = if is_root { Command::new("apt-get") } else { Command::new("sudo") };
-        if !is_root {
-            // Without asking: a prompt in the middle of a build is easily missed.
-            command.args(["-n", "apt-get"]);
-        }
-        command.args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        let passed = command.status().is_ok_and(|status| status.success());
-        if !passed {
-            return Err(Stop::new(format!(
-                "PostgreSQL is not installed, and apt-get could not install it: run `sudo apt-get install {PACKAGE}`, or \
-                 set DATABASE_URL to a database that tests may use"
-            )));
-        }
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Toolchain, Way, answer, run};
+use super::{Toolchain, Way, answer};
 
 /// What has to be installed.
 pub(super) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
@@ -23,7 +23,7 @@ pub(super) fn find() -> Result<Toolchain, String> {
     let (sources, linker) = match parts() {
         Ok(parts) => parts,
         Err(_) => {
-            install()?;
+            crate::apt::install(&PACKAGES)?;
             parts()?
         }
     };
@@ -57,21 +57,4 @@ fn parts() -> Result<(Vec<PathBuf>, &'static str), String> {
     let linker =
         LINKERS.into_iter().find(|path| Path::new(path).is_file()).ok_or_else(|| missing("a linker"))?;
     Ok((vec![sources, behind], linker))
-}
-
-fn install() -> Result<(), String> {
-    let is_root = answer(Command::new("id").arg("-u"))?.trim() == "0";
-    println!("installing {} with apt-get", PACKAGES.join(" "));
-    let apt = |args: &[&str]| {
-        let mut command = if is_root { Command::new("apt-get") } else { Command::new("sudo") };
-        if !is_root {
-            // Without asking: a prompt in the middle of a build is easily missed.
-            command.args(["-n", "apt-get"]);
-        }
-        run(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    apt(&["update", "--quiet"])?;
-    let mut args = vec!["install", "--yes", "--no-install-recommends"];
-    args.extend(PACKAGES);
-    apt(&args)
 }

@@ -195,10 +195,11 @@ impl Past {
                 events.iter().rev().filter(|event| event.global_position < at).find_map(|event| match &event
                     .fact
                 {
-                    Fact::PluginInstalled(body) => Some((event.global_position, body.clone())),
+                    Fact::PluginInstalled(body) => Some(Some((event.global_position, body.clone()))),
+                    Fact::PluginRemoved(_) => Some(None),
                     _ => None,
                 });
-            installed.extend(newest);
+            installed.extend(newest.flatten());
         }
         // Of two that offer one tool, the newer is the one that could be called.
         installed.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
@@ -219,7 +220,7 @@ impl Past {
         let newest = events.iter().rev().filter(|event| event.global_position < at).find_map(|event| {
             match &event.fact {
                 Fact::PluginGranted(granted) => Some(Some(granted.clone())),
-                Fact::PluginRevoked(_) => Some(None),
+                Fact::PluginRevoked(_) | Fact::PluginRemoved(_) => Some(None),
                 _ => None,
             }
         });
@@ -286,7 +287,13 @@ impl Past {
             return (gate::schema::INFER.to_owned(), model.plugin.clone(), EffectClass::Read);
         }
         if let Some(spec) = known.tool(tool) {
-            return (tool.to_owned(), spec.plugin.clone(), spec.effect);
+            let judged = own.iter().rev().find_map(|event| match &event.fact {
+                Fact::CallClassified(body) if spec.effect == EffectClass::Undeclared => {
+                    body.class.as_deref().and_then(EffectClass::of_word)
+                }
+                _ => None,
+            });
+            return (tool.to_owned(), spec.plugin.clone(), judged.unwrap_or(spec.effect).assumed());
         }
         let asked = own.iter().find_map(|event| match &event.fact {
             Fact::ApprovalAsked(body) => EffectClass::of_word(&body.effect),

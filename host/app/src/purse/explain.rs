@@ -81,6 +81,7 @@ fn amounts(price: &Price, text: &mut String) {
     };
     line(text, "input", price.input_per_mtok, "a million tokens");
     line(text, "cached input", price.cached_input_per_mtok, "a million tokens");
+    line(text, "cache write", price.cache_write_per_mtok, "a million tokens");
     line(text, "output", price.output_per_mtok, "a million tokens");
     line(text, "call", price.per_call, "each");
     line(text, "time", price.per_second, "a second");
@@ -89,6 +90,7 @@ fn amounts(price: &Price, text: &mut String) {
             writeln!(text, "           above {} input tokens, for the whole call:", long.above_input_tokens);
         line(text, "input", long.input_per_mtok, "a million tokens");
         line(text, "cached input", long.cached_input_per_mtok, "a million tokens");
+        line(text, "cache write", long.cache_write_per_mtok, "a million tokens");
         line(text, "output", long.output_per_mtok, "a million tokens");
     }
 }
@@ -121,8 +123,12 @@ fn became(hold: &HoldId, event: &Event, text: &mut String) {
         Fact::HoldStarted(body) if body.hold == *hold => "the paid call was about to leave".to_owned(),
         Fact::HoldSettled(body) if body.hold == *hold => {
             let time = if body.seconds > 0 { format!(", {} s", body.seconds) } else { String::new() };
+            let written = match body.usage.cache_write_tokens {
+                0 => String::new(),
+                tokens => format!(" and {tokens} written to the cache"),
+            };
             let used = format!(
-                "{} in, of those {} cached, {} out{time}",
+                "{} in, of those {} cached{written}, {} out{time}",
                 body.usage.input_tokens, body.usage.cached_input_tokens, body.usage.output_tokens
             );
             match body.held.minus(body.charged) {

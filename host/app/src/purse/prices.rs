@@ -25,6 +25,7 @@ struct PriceFile {
 struct PriceEntry {
     input_per_mtok: Option<Dollars>,
     cached_input_per_mtok: Option<Dollars>,
+    cache_write_per_mtok: Option<Dollars>,
     output_per_mtok: Option<Dollars>,
     per_call: Option<Dollars>,
     per_second: Option<Dollars>,
@@ -37,6 +38,7 @@ struct LongEntry {
     above_input_tokens: Threshold,
     input_per_mtok: Option<Dollars>,
     cached_input_per_mtok: Option<Dollars>,
+    cache_write_per_mtok: Option<Dollars>,
     output_per_mtok: Option<Dollars>,
 }
 
@@ -87,6 +89,7 @@ impl From<PriceEntry> for Price {
         Self {
             input_per_mtok: amount(entry.input_per_mtok),
             cached_input_per_mtok: amount(entry.cached_input_per_mtok),
+            cache_write_per_mtok: amount(entry.cache_write_per_mtok),
             output_per_mtok: amount(entry.output_per_mtok),
             per_call: amount(entry.per_call),
             per_second: amount(entry.per_second),
@@ -94,6 +97,7 @@ impl From<PriceEntry> for Price {
                 above_input_tokens: long.above_input_tokens.0,
                 input_per_mtok: amount(long.input_per_mtok),
                 cached_input_per_mtok: amount(long.cached_input_per_mtok),
+                cache_write_per_mtok: amount(long.cache_write_per_mtok),
                 output_per_mtok: amount(long.output_per_mtok),
             }),
         }

@@ -1,6 +1,6 @@
 //! Policies, prices, budgets and plugins, as facts.
 
-use crate::{AppliesTo, Digest, NanoUsd};
+use crate::{AppliesTo, Digest, NanoUsd, PrincipalId, SeatId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ pub struct PolicyApplied {
     /// Whether it was applied as a correction, which may only narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// Somebody proposes another set of policies. Nothing is in force until a seat with the right applies it.
@@ -45,6 +48,9 @@ pub struct PolicyProposed {
     pub reason: String,
     /// Whether it claims only to narrow; held against what it does.
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// A permit counts no more, in any set, now or applied later: what was revoked stays revoked.
@@ -63,6 +69,9 @@ pub struct Price {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
     /// For one call.
@@ -84,6 +93,9 @@ pub struct LongContext {
     pub input_per_mtok: Option<NanoUsd>,
     /// For a million input tokens read from the provider's cache.
     pub cached_input_per_mtok: Option<NanoUsd>,
+    /// For a million input tokens written to it; absent where they cost as input does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_per_mtok: Option<NanoUsd>,
     /// For a million output tokens.
     pub output_per_mtok: Option<NanoUsd>,
 }
@@ -145,6 +157,60 @@ pub struct PluginInstalled {
     /// The same tools as policies see them, so that a decision of the past can be told from the record alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<ToolOffered>,
+    /// Where it came from, when a command installed it: a path, an address or a reference, without its digest. Empty
+    /// for a file that the configuration names.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// The ways out its manifest asks for, when a command installed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Route>,
+    /// The interfaces it imports, in order, when a command installed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<String>,
+    /// The key whose signature of the component was good when it was installed, by its short name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
+}
+
+/// A version of a plugin waits: it asks for more than the version in force, and somebody is to grant it first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginProposed {
+    /// The version, as it would be installed.
+    pub version: PluginInstalled,
+    /// What it asks for beyond what the version in force has, a sentence each.
+    pub more: Vec<String>,
+}
+
+/// A plugin is no longer there: none of its tools can be called, and what it was granted is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginRemoved {
+    /// The plugin.
+    pub plugin: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A component is never run again, under whatever name: no later event installs or grants it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentRevoked {
+    /// SHA-256 of the component.
+    pub digest: Digest,
+    /// The plugin it was.
+    pub plugin: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A person tries a tool by hand, in a seat of theirs. The gate decides the call like any other, and tells it on the
+/// stream of its own; the arguments stand there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallTried {
+    /// Who.
+    pub by: PrincipalId,
+    /// In which seat.
+    pub seat: SeatId,
+    /// The tool.
+    pub tool: String,
 }
 
 /// One tool as policies see it.

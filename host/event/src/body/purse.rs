@@ -78,6 +78,9 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Of those, how many the provider read from its cache.
     pub cached_input_tokens: u64,
+    /// Of those, how many it wrote to its cache at a price of their own; 0 where writing costs as input does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// Output tokens.
     pub output_tokens: u64,
 }

@@ -10,13 +10,15 @@ const MTOK: i128 = 1_000_000;
 struct Rates {
     input: Option<NanoUsd>,
     cached: Option<NanoUsd>,
+    written: Option<NanoUsd>,
     output: Option<NanoUsd>,
 }
 
 impl Rates {
     fn usual(price: &Price) -> Self {
         let (input, output) = (price.input_per_mtok, price.output_per_mtok);
-        Self { input, cached: price.cached_input_per_mtok.or(input), output }
+        let (cached, written) = (price.cached_input_per_mtok.or(input), price.cache_write_per_mtok.or(input));
+        Self { input, cached, written, output }
     }
 
     /// Those of a call with so much input.
@@ -29,18 +31,23 @@ impl Rates {
 
     fn long(long: &event::LongContext) -> Self {
         let (input, output) = (long.input_per_mtok, long.output_per_mtok);
-        Self { input, cached: long.cached_input_per_mtok.or(input), output }
+        let (cached, written) = (long.cached_input_per_mtok.or(input), long.cache_write_per_mtok.or(input));
+        Self { input, cached, written, output }
     }
 
-    /// The same where nobody knows what the provider reads from its cache: every input token at the dearer price.
+    /// The same where nobody knows what the provider reads from its cache or writes there: every input token at the
+    /// dearest price.
     fn dearest(self) -> Self {
-        Self { input: self.input.map(|input| input.max(self.cached.unwrap_or(input))), ..self }
+        let others = [self.cached, self.written].into_iter().flatten();
+        Self { input: self.input.map(|input| others.fold(input, NanoUsd::max)), ..self }
     }
 
     fn tokens(self, usage: Usage) -> Option<i128> {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        part(self.input, usage.input_tokens - cached)?
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
+        part(self.input, usage.input_tokens - cached - written)?
             .checked_add(part(self.cached, cached)?)?
+            .checked_add(part(self.written, written)?)?
             .checked_add(part(self.output, usage.output_tokens)?)
     }
 }
@@ -111,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn used(input: u64, cached: u64, output: u64) -> Usage {
-        Usage { input_tokens: input, cached_input_tokens: cached, output_tokens: output }
+        Usage { input_tokens: input, cached_input_tokens: cached, output_tokens: output, ..Usage::default() }
     }
 
     fn usd(dollars: i64) -> Option<NanoUsd> {
@@ -127,6 +134,7 @@ mod tests {
                 above_input_tokens: 200_000,
                 input_per_mtok: usd(6),
                 cached_input_per_mtok: None,
+                cache_write_per_mtok: None,
                 output_per_mtok: usd(22),
             }),
             ..Price::default()
@@ -173,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_to_a_cache_has_a_price_of_its_own_and_costs_as_input_where_it_has_none() {
+        let usage = Usage { cache_write_tokens: 200_000, ..used(1_000_000, 500_000, 0) };
+        let price = Price { long_context: None, cache_write_per_mtok: usd(5), ..tiered() };
+        // 300,000 at 3, 500,000 at 0.30, 200,000 at 5.
+        assert_eq!(cost(&price, usage, 0), Some(NanoUsd(900_000_000 + 150_000_000 + 1_000_000_000)));
+        let plain = Price { cache_write_per_mtok: None, ..price.clone() };
+        assert_eq!(cost(&plain, usage, 0), Some(NanoUsd(1_500_000_000 + 150_000_000)));
+        assert_eq!(worst(&price, used(1_000_000, 0, 0), 0, 0).unwrap().amount, NanoUsd(5_000_000_000));
+    }
+
+    #[test]
     fn figures_beyond_all_money_have_no_cost_and_do_not_wrap() {
         for usage in [used(u64::MAX, 0, 0), used(0, 0, u64::MAX), used(u64::MAX, u64::MAX, u64::MAX)] {
             let dear = Price { input_per_mtok: Some(NanoUsd(i64::MAX)), ..tiered() };
@@ -186,13 +205,19 @@ mod tests {
     proptest! {
         #[test]
         fn no_use_within_the_bounds_costs_more_than_the_worst_case(
-            input in 0_u64..1_000_000, cached in 0_u64..1_000_000, output in 0_u64..100_000,
-            more in 0_u64..500_000, seconds in 0_u64..200,
+            input in 0_u64..1_000_000, cached in 0_u64..1_000_000, written in 0_u64..1_000_000,
+            output in 0_u64..100_000, more in 0_u64..500_000, seconds in 0_u64..200,
         ) {
-            let price = Price { per_call: Some(NanoUsd(1)), per_second: Some(NanoUsd(5)), ..tiered() };
+            let price = Price {
+                per_call: Some(NanoUsd(1)),
+                per_second: Some(NanoUsd(5)),
+                cache_write_per_mtok: usd(4),
+                ..tiered()
+            };
             let bound = used(input + more, 0, output);
             let worst = worst(&price, bound, bound.input_tokens, 200).unwrap();
-            let cost = cost(&price, used(input, cached.min(input), output), seconds).unwrap();
+            let usage = Usage { cache_write_tokens: written, ..used(input, cached.min(input), output) };
+            let cost = cost(&price, usage, seconds).unwrap();
             prop_assert!(cost <= worst.amount);
         }
 

@@ -28,6 +28,7 @@ fn session(name: &str) -> Session {
         host: host(),
         silence_ms_max: 20_000,
         answers: None,
+        drill: false,
     }
 }
 
@@ -70,6 +71,9 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         reply_to,
         model: "scripted/story".into(),
         steps_max: 9,
+        ms_max: None,
+        asked: None,
+        drill: false,
     };
     state(record, n, opened).await;
     let denied = CallDenied {

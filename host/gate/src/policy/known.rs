@@ -90,9 +90,11 @@ fn tool(plugin: &PluginInstalled, offered: &ToolOffered) -> Option<ToolSpec> {
         description: String::new(),
         input_schema: offered.input_schema.clone(),
         output_schema: Value::Null,
-        effect: EffectClass::of_word(&offered.effect)?,
+        effect: EffectClass::offered(&offered.effect)?,
         touches,
         price_key: None,
+        exact: false,
+        recall: false,
     })
 }
 
@@ -127,6 +129,10 @@ mod tests {
                 .map(|tool| tool.name.clone())
                 .collect(),
             offers: tools().iter().filter(|tool| tool.plugin == plugin).map(|tool| offered(tool)).collect(),
+            source: String::new(),
+            asks: Vec::new(),
+            imports: Vec::new(),
+            signed_by: None,
         });
         let known = Known::of(&plugins);
         assert!(known.missing.is_empty());

@@ -2,7 +2,7 @@
 //! compiler and the solver cvc5: no policy ever errs, a correction narrows, and what is not known to narrow may not.
 //!
 //! Needs the program `cvc5`, or the variable `CVC5` that says where it is. Without one these tests say so and prove
-//! nothing; `cargo xtask test` names that. Deliberately absent: the running host, which proves nothing and trusts no
+//! nothing; `cargo xtask test` installs it or names that. Deliberately absent: the running host, which proves nothing and trusts no
 //! proof.
 
 use super::tests::{load_files, shipped_texts, text};

@@ -91,6 +91,11 @@ impl Read {
         Self { outline: Arc::new(outline), policy, role, written, place }
     }
 
+    /// Whether its scope names actions, and is not about all of them.
+    pub(super) fn is_particular(&self) -> bool {
+        !matches!(self.policy.action_constraint(), ActionConstraint::Any)
+    }
+
     /// Whether its scope has the action of this name.
     pub(super) fn speaks_of(&self, action: &str) -> bool {
         let is = |uid: &EntityUid| uid.id().unescaped() == action;
@@ -170,11 +175,20 @@ pub fn outlines(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>>
 }
 
 fn outlines_of(files: &[PolicyText]) -> Result<Vec<Arc<Outline>>, Vec<Problem>> {
+    Ok(readings_of(files)?.into_iter().map(|read| read.outline).collect())
+}
+
+/// The policies in `files`, as [`outlines`], whole.
+pub(super) fn readings(files: &[PolicyText]) -> Result<Vec<Read>, Vec<Problem>> {
+    with_room(|| readings_of(files)).unwrap_or_else(no_room)
+}
+
+fn readings_of(files: &[PolicyText]) -> Result<Vec<Read>, Vec<Problem>> {
     let mut faults = Faults { texts: files, found: Vec::new() };
     let mut all = Vec::new();
     for (number, text) in files.iter().enumerate() {
         if file_kind(&text.name) == Some(FileKind::Policies) {
-            all.extend(read_file(number, text, &mut faults).into_iter().map(|read| read.outline));
+            all.extend(read_file(number, text, &mut faults));
         }
     }
     if faults.found.is_empty() { Ok(all) } else { Err(faults.found) }

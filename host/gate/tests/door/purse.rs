@@ -251,6 +251,7 @@ async fn a_long_context_is_held_at_its_own_prices() {
         above_input_tokens: 200_000,
         input_per_mtok: Some(usd("2")),
         cached_input_per_mtok: None,
+        cache_write_per_mtok: None,
         output_per_mtok: Some(usd("10")),
     };
     office.state("list", prices(Price { long_context: Some(long), ..price() }).into()).await;

@@ -47,7 +47,8 @@ impl Standing {
         streams.sort_unstable();
         streams.dedup();
         let drafts = appends.iter().flat_map(|append| &append.drafts);
-        let ids: Vec<_> = drafts.map(|draft| &draft.id).filter(|id| !self.ids.contains_key(*id)).collect();
+        let ids: Vec<_> =
+            drafts.map(|draft| &draft.event.id).filter(|id| !self.ids.contains_key(*id)).collect();
         if !streams.is_empty() || !ids.is_empty() {
             let found = database.found(&streams, &ids).await?;
             for stream in streams {
@@ -96,9 +97,9 @@ impl Standing {
                 known.tokens.insert(lease.name.clone(), lease.token);
             }
             for draft in &append.drafts {
-                match self.ids.get(&draft.id) {
+                match self.ids.get(&draft.event.id) {
                     None | Some(Twin::Absent) => {}
-                    Some(Twin::Written) => written.push(&draft.id),
+                    Some(Twin::Written) => written.push(&draft.event.id),
                     Some(Twin::Waiting(index)) => {
                         let event = self.waiting.get(*index).cloned();
                         known.stored.extend(event.map(|event| (event.id.clone(), event)));

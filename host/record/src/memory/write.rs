@@ -5,7 +5,7 @@ use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
 use crate::rows::RowKey;
-use crate::store::{Found, StoredRow, Writes};
+use crate::store::{Found, StoredRow, Unread, Writes};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName};
@@ -126,7 +126,7 @@ impl Writes for Writer {
         Ok(ids.iter().filter_map(named).collect())
     }
 
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
         let state = self.shared.state();
         let after = usize::try_from(after.0).unwrap_or(usize::MAX);
         let all = state
@@ -134,7 +134,7 @@ impl Writes for Writer {
             .iter()
             .skip(after)
             .chain(self.changes.events.iter().skip(after.saturating_sub(state.events.len())));
-        Ok(all.take(limit).map(|event| Stored::clone(event)).collect())
+        Ok(Unread::of(all.take(limit).map(|event| Stored::clone(event)).collect()))
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {

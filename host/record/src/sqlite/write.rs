@@ -1,12 +1,13 @@
 //! Writing: the one connection that does, and the statements of its transaction.
 
 use super::failed;
-use super::read;
+use super::page;
+use super::read::{self, padded};
 use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
 use crate::rows::RowKey;
-use crate::store::{Found, StoredRow, Writes, signed, unsigned};
+use crate::store::{Found, StoredRow, Unread, Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
@@ -73,13 +74,6 @@ impl Writer {
     }
 }
 
-/// `items`, the last of them repeated until there are a power of two: what is looked for may be named twice, and
-/// few different statements stay prepared.
-fn padded<T>(items: &[T]) -> impl Iterator<Item = &T> {
-    let surplus = items.len().next_power_of_two().saturating_sub(items.len());
-    items.iter().chain(items.last().into_iter().cycle().take(surplus))
-}
-
 /// `items` in portions of a power of two, the largest first, for the same reason: what is written is written once.
 fn portions<T>(mut items: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
@@ -121,21 +115,14 @@ impl Writes for Writer {
         read::by_ids(&mut self.connection, ids).await
     }
 
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
-        read::page(&mut self.connection, after, limit).await
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
+        page::unread(&mut self.connection, after, limit).await
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
         let mut found = Vec::new();
         for some in keys.chunks(ITEMS_AT_ONCE) {
-            let mut query = QueryBuilder::new(
-                "select projection, key, value, rank from row where (projection, key) in (",
-            );
-            query.push_values(padded(some), |mut pair, key| {
-                pair.push_bind(key.projection).push_bind(&key.key);
-            });
-            let query = query.push(")").build_query_as::<StoredRow>();
-            found.extend(query.fetch_all(&mut self.connection).await.map_err(failed)?);
+            found.extend(read::rows(&mut self.connection, some).await?);
         }
         Ok(found)
     }

@@ -74,10 +74,10 @@ fn forged() -> Part {
 }
 
 fn response(parts: Vec<Part>, stop: StopReason) -> Response {
-    let usage = Usage { input_tokens: 11, cached_input_tokens: 3, output_tokens: 5 };
+    let usage = Usage { input_tokens: 11, cached_input_tokens: 3, cache_write_tokens: 2, output_tokens: 5 };
     Response { parts, stop, usage: Some(usage) }
 }
 
 fn failure(kind: FailureKind, retry_after_ms: Option<u64>) -> Failure {
-    Failure { kind, message: "as asked".to_owned(), retry_after_ms }
+    Failure { kind, message: "as asked".to_owned(), retry_after_ms, usage: None }
 }

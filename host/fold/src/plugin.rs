@@ -1,0 +1,247 @@
+//! What a version of a plugin asks for beyond what its operator agreed to, and what may be granted of it.
+//!
+//! Always holds: a version asks for more when it has a way out, an interface, a tool, a model, a wider effect or
+//! another world that the version in force does not have, and neither was granted; what is granted was asked for.
+//! Deliberately absent: what a route opens (`egress`), and who may grant (`authority`).
+
+use event::{PluginGranted, PluginInstalled, Route, ToolOffered};
+
+/// The origin in a manifest that stands for any the operator names.
+pub const ANY_ORIGIN: &str = "*";
+/// Most sentences about one version: a person reads them before saying yes. The last one counts the rest.
+pub const MORE_MAX: usize = 50;
+
+/// Effect classes from the one that changes nothing to the one that changes who may do what.
+const EFFECTS: [&str; 6] = ["read", "draft", "write", "external", "destructive", "privileged"];
+
+/// What `after` asks for beyond what `before` has and `granted` holds, a sentence each; none when it may simply take
+/// the place of `before`.
+#[must_use]
+pub fn more(
+    before: &PluginInstalled,
+    granted: Option<&PluginGranted>,
+    after: &PluginInstalled,
+) -> Vec<String> {
+    let mut more = Vec::new();
+    if before.world != after.world {
+        more.push(format!("it is a {} and no longer a {}", after.world, before.world));
+    }
+    let held = granted.map(|granted| granted.routes.as_slice()).unwrap_or_default();
+    let may = |asked: &Route| before.asks.iter().chain(held).any(|route| covers(route, asked));
+    more.extend(
+        after.asks.iter().filter(|asked| !may(asked)).map(|asked| format!("it asks for {}", told(asked))),
+    );
+    let imported = |import: &String| before.imports.iter().any(|known| interface(known) == interface(import));
+    more.extend(
+        after
+            .imports
+            .iter()
+            .filter(|import| !imported(import))
+            .map(|import| format!("it imports `{import}`")),
+    );
+    for tool in &after.offers {
+        more.extend(wider(before.offers.iter().find(|known| known.name == tool.name), tool));
+    }
+    let known =
+        |name: &String| before.tools.contains(name) || after.offers.iter().any(|one| one.name == *name);
+    more.extend(
+        after.tools.iter().filter(|name| !known(name)).map(|name| format!("it also offers `{name}`")),
+    );
+    if more.len() > MORE_MAX {
+        let rest = more.len() - MORE_MAX + 1;
+        more.truncate(MORE_MAX - 1);
+        more.push(format!("and {rest} things more"));
+    }
+    more
+}
+
+fn wider(before: Option<&ToolOffered>, after: &ToolOffered) -> Option<String> {
+    let Some(before) = before else {
+        return Some(format!("it also offers the tool `{}`, which is {}", after.name, after.effect));
+    };
+    if rank(&after.effect) > rank(&before.effect) {
+        return Some(format!("its tool `{}` is {} and was {}", after.name, after.effect, before.effect));
+    }
+    // What a policy is asked about would be something else.
+    (before.touches != after.touches || before.at != after.at)
+        .then(|| format!("its tool `{}` says in another way what a call touches", after.name))
+}
+
+/// A word that is not in the list counts as the widest.
+fn rank(effect: &str) -> usize {
+    EFFECTS.iter().position(|known| *known == effect).unwrap_or(EFFECTS.len())
+}
+
+/// The interface without its version: a newer release of one is no other.
+fn interface(import: &str) -> &str {
+    import.split('@').next().unwrap_or(import)
+}
+
+/// Whether every request that `inner` allows is one that `outer` allows, with the same credential.
+#[must_use]
+pub fn covers(outer: &Route, inner: &Route) -> bool {
+    let prefix = outer.path_prefix.as_str();
+    let below = |rest: &str| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/');
+    (outer.origin == ANY_ORIGIN || outer.origin == inner.origin)
+        && outer.credential == inner.credential
+        && inner.methods.iter().all(|method| outer.methods.contains(method))
+        && inner.path_prefix.strip_prefix(prefix).is_some_and(below)
+}
+
+/// What is asked for and names no origin of its own: the operator says which.
+#[must_use]
+pub fn names_no_origin(route: &Route) -> bool {
+    route.origin == ANY_ORIGIN
+}
+
+/// A route as people read it.
+#[must_use]
+pub fn told(route: &Route) -> String {
+    let origin = if names_no_origin(route) { "any site that is named" } else { route.origin.as_str() };
+    let with =
+        route.credential.as_ref().map_or_else(String::new, |name| format!(" with the credential `{name}`"));
+    format!("{} {origin}{}{with}", route.methods.join("/"), route.path_prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MORE_MAX, covers, more};
+    use event::{Digest, PluginGranted, PluginInstalled, Route, ToolOffered};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn route(methods: &str, origin: &str, path_prefix: &str, credential: Option<&str>) -> Route {
+        Route {
+            methods: methods.split('|').map(str::to_owned).collect(),
+            origin: origin.to_owned(),
+            path_prefix: path_prefix.to_owned(),
+            credential: credential.map(str::to_owned),
+        }
+    }
+
+    fn tool(name: &str, effect: &str) -> ToolOffered {
+        ToolOffered {
+            name: name.to_owned(),
+            effect: effect.to_owned(),
+            touches: "plugin".to_owned(),
+            at: Vec::new(),
+            input_schema: serde_json::json!({}),
+        }
+    }
+
+    fn version() -> PluginInstalled {
+        PluginInstalled {
+            plugin: "shelf".to_owned(),
+            version: "1.0.0".to_owned(),
+            digest: Digest::of(b"1"),
+            world: "tool".to_owned(),
+            tools: vec!["shelf.read".to_owned()],
+            offers: vec![tool("shelf.read", "read")],
+            source: "shelf.wasm".to_owned(),
+            asks: vec![route("GET", "https://a.example", "/v1", None)],
+            imports: vec!["wasi:io/poll@0.2.6".to_owned()],
+            signed_by: None,
+        }
+    }
+
+    #[test]
+    fn a_version_that_only_mends_asks_for_nothing_more() {
+        let after = PluginInstalled {
+            version: "1.0.1".to_owned(),
+            digest: Digest::of(b"2"),
+            asks: vec![route("GET", "https://a.example", "/v1/books", None)],
+            imports: vec!["wasi:io/poll@0.2.12".to_owned()],
+            ..version()
+        };
+        assert_eq!(more(&version(), None, &after), Vec::<String>::new());
+        let less = PluginInstalled { asks: Vec::new(), imports: Vec::new(), ..after };
+        assert_eq!(more(&version(), None, &less), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_thing_more_is_a_sentence() {
+        let asks = |asks| PluginInstalled { asks, ..version() };
+        let offers = |offers: Vec<ToolOffered>| PluginInstalled {
+            tools: offers.iter().map(|one| one.name.clone()).collect(),
+            offers,
+            ..version()
+        };
+        let elsewhere = ToolOffered {
+            touches: "origin".to_owned(),
+            at: vec!["/url".to_owned()],
+            ..tool("shelf.read", "read")
+        };
+        for (after, words) in [
+            (
+                asks(vec![route("GET|POST", "https://a.example", "/v1", None)]),
+                "GET/POST https://a.example/v1",
+            ),
+            (asks(vec![route("GET", "https://b.example", "/v1", None)]), "https://b.example/v1"),
+            (asks(vec![route("GET", "https://a.example", "/", None)]), "GET https://a.example/"),
+            (asks(vec![route("GET", "https://a.example", "/v10", None)]), "/v10"),
+            (
+                asks(vec![route("GET", "https://a.example", "/v1", Some("a.key"))]),
+                "with the credential `a.key`",
+            ),
+            (asks(vec![route("GET", "*", "/v1", None)]), "any site that is named"),
+            (
+                PluginInstalled { imports: vec!["wasi:http/types@0.2.6".to_owned()], ..version() },
+                "`wasi:http/types@0.2.6`",
+            ),
+            (
+                offers(vec![tool("shelf.read", "read"), tool("shelf.burn", "destructive")]),
+                "`shelf.burn`, which is destructive",
+            ),
+            (offers(vec![tool("shelf.read", "external")]), "is external and was read"),
+            (offers(vec![elsewhere]), "says in another way"),
+            (PluginInstalled { world: "guard".to_owned(), ..version() }, "a guard and no longer a tool"),
+            (
+                PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() },
+                "`shelf/large`",
+            ),
+        ] {
+            let said = more(&version(), None, &after);
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert!(said[0].contains(words), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_granted_counts_as_had() {
+        let after = PluginInstalled { asks: vec![route("GET", "https://b.example", "/", None)], ..version() };
+        let granted = PluginGranted {
+            plugin: "shelf".to_owned(),
+            digest: Digest::of(b"1"),
+            routes: vec![route("GET|HEAD", "https://b.example", "/", None)],
+            settings: BTreeMap::new(),
+            reason: String::new(),
+        };
+        assert_eq!(more(&version(), Some(&granted), &after).len(), 0);
+        assert_eq!(more(&version(), None, &after).len(), 1);
+    }
+
+    #[test]
+    fn a_version_cannot_bury_a_person_in_sentences() {
+        let asks = (0..500).map(|n| route("GET", &format!("https://{n}.example"), "/", None)).collect();
+        let said = more(&version(), None, &PluginInstalled { asks, ..version() });
+        assert_eq!(said.len(), MORE_MAX);
+        assert_eq!(said.last().unwrap(), "and 451 things more");
+    }
+
+    proptest! {
+        #[test]
+        fn a_route_covers_itself_and_nothing_with_another_credential_or_method(
+            path in "(/[ab]{1,2}){0,3}/?", other in "(/[ab]{1,2}){0,3}/?",
+        ) {
+            let one = route("GET", "https://a.example", &format!("/{path}"), None);
+            prop_assert!(covers(&one, &one));
+            let keyed = route("GET", "https://a.example", &one.path_prefix, Some("k"));
+            let posts = route("GET|POST", "https://a.example", &one.path_prefix, None);
+            prop_assert!(!covers(&one, &keyed) && !covers(&keyed, &one) && !covers(&one, &posts) && covers(&posts, &one));
+            let another = route("GET", "https://a.example", &format!("/{other}"), None);
+            if covers(&one, &another) {
+                prop_assert!(another.path_prefix.starts_with(&one.path_prefix));
+            }
+        }
+    }
+}
