@@ -266,6 +266,34 @@ async fn two_programs_stop_talking_after_as_many_answers_as_the_operator_allows_
     office.stop().await;
 }
 
+fn slash(user: &str, text: &str, trigger: &str) -> Value {
+    json!({"type": "slash_command", "command": "/chancery", "text": text, "team_id": tests::slack::TEAM,
+        "channel_id": CHANNEL, "user_id": user, "trigger_id": trigger, "is_enterprise_install": "false"})
+}
+
+#[tokio::test]
+async fn the_owner_sets_a_mode_with_the_slash_command_and_whoever_else_uses_it_is_told() {
+    let mut kit = kit("mode = \"reserved\"").await;
+    kit.owner = format!("person_slack.{}.U01ALICE", tests::slack::TEAM);
+    let office = kit.open().await;
+    for (n, (user, text)) in
+        [("U02BOB", "mode eager"), ("U01ALICE", "mode quiet"), ("U02BOB", "mode"), ("U02BOB", "")].into_iter().enumerate()
+    {
+        office.deliver(&slash(user, text, &format!("{n}.x"))).await;
+        let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+        office.until("it was told", |events| events.iter().filter(sent).count() > n).await;
+    }
+    let said: Vec<String> =
+        kit.slack.whispers().iter().map(|whisper| whisper["text"].as_str().unwrap().to_owned()).collect();
+    for (said, wanted) in said.iter().zip(["nothing has changed", "`quiet`", "`quiet`", "mention me"]) {
+        assert!(said.contains(wanted), "{said}");
+    }
+    let events = office.events().await;
+    let set = events.iter().filter(|event| matches!(event.fact, Fact::ModeSet(_))).count();
+    assert_eq!((set, said.len()), (1, 4));
+    office.stop().await;
+}
+
 #[tokio::test]
 async fn whoever_asks_sees_at_once_that_it_was_seen_where_the_operator_wants_that() {
     let kit = kit("weighs_asked = false\nseen = \"eyes\"").await;

@@ -414,7 +414,7 @@ impl Config {
             bail!("the seat `{}` is configured twice", twice.name);
         }
         self.installs.check()?;
-        self.converse.manner()?;
+        self.manner()?;
         self.owner().map(drop)
     }
 

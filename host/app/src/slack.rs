@@ -35,6 +35,7 @@ const SCOPES: &[(&str, &str)] = &[
     ("chat:write", "answer"),
     ("reactions:write", "acknowledge with an emoji"),
     ("emoji:read", "know the emoji of the workspace"),
+    ("commands", "take the slash command"),
     ("files:write", "give what is longer than a message as a file"),
 ];
 
@@ -100,6 +101,15 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         None if socket => json!({}),
         None => bail!("say with `--url https://…` where Slack reaches this office, or set `socket = true` in `[slack]`"),
     };
+    let mut command = request.clone();
+    if let Some(fields) = command.as_object_mut() {
+        if let Some(url) = fields.remove("request_url") {
+            fields.insert("url".to_owned(), url);
+        }
+        fields.insert("command".to_owned(), json!("/chancery"));
+        fields.insert("description".to_owned(), json!("How readily the office speaks here"));
+        fields.insert("usage_hint".to_owned(), json!("mode [quiet|reserved|proactive|eager]"));
+    }
     let mut events = request.clone();
     let mut interactivity = request;
     if let (Some(events), Some(interactivity)) = (events.as_object_mut(), interactivity.as_object_mut()) {
@@ -112,6 +122,7 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         "display_information": { "name": name, "description": "An office that an organisation of agents works in" },
         "features": {
             "bot_user": { "display_name": name, "always_online": true },
+            "slash_commands": [command],
             "app_home": { "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
         },
         "oauth_config": { "scopes": { "bot": scopes } },

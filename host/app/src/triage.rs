@@ -8,6 +8,7 @@
 //! Deliberately absent: any rule about when to speak (`converse::triage`).
 
 mod emoji;
+mod slash;
 mod weigh;
 
 use crate::serve::{may_pass, news};
@@ -84,6 +85,8 @@ enum Concern {
     Emoji,
     /// A turn began about a message.
     Seen(TurnOpened),
+    /// A slash command.
+    Slash(DeliveryClassified),
 }
 
 fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
@@ -94,6 +97,7 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
                 Class::Explicit if may_speak => Some(Concern::Message(body.clone())),
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
                 _ if body.reason == converse::Reason::Reaction.word() => Some(Concern::Reaction(body.clone())),
+                _ if body.reason == converse::Reason::SlashCommand.word() => Some(Concern::Slash(body.clone())),
                 _ => None,
             }
         }
@@ -227,6 +231,7 @@ impl Desk {
             Concern::Reaction(body) => self.reaction(event, &body).await,
             Concern::Ack(body) => weigh::react(self, event, &body).await,
             Concern::Emoji => emoji::list(self, event).await,
+            Concern::Slash(body) => slash::used(self, event, &body).await,
             Concern::Seen(body) => weigh::seen(self, event, &body).await,
         }
     }

@@ -36,7 +36,7 @@ const STORY_EVENTS_MAX: usize = 64;
 /// When the record cannot be used.
 pub(super) async fn ask(desk: &Desk, classified: &Event, scene: &Scene) -> Result<Weighing> {
     let office = &desk.office;
-    let Some(model) = &office.config.converse.model else { return Ok(Weighing::None(Word::NoModel)) };
+    let Some(model) = office.config.weigher() else { return Ok(Weighing::None(Word::NoModel)) };
     let Some(attempt) = next_attempt(desk, &classified.id, WEIGH).await? else {
         return Ok(Weighing::None(Word::NoScores));
     };
@@ -135,7 +135,7 @@ pub(super) fn call(
 
 /// The number of the next try, by what the record says of those before; nothing when there are none left, or it is
 /// done.
-async fn next_attempt(desk: &Desk, event: &EventId, kind: &str) -> Result<Option<u32>> {
+pub(super) async fn next_attempt(desk: &Desk, event: &EventId, kind: &str) -> Result<Option<u32>> {
     let origin = Origin::Duty { event: event.clone(), kind: kind.to_owned(), attempt: 1 };
     let stream: StreamName = fold::approval::stream(&origin);
     let mut tries = 0;
