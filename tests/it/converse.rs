@@ -294,6 +294,30 @@ async fn the_owner_sets_a_mode_with_the_slash_command_and_whoever_else_uses_it_i
     office.stop().await;
 }
 
+fn home(event_id: &str, user: &str) -> Value {
+    let mut payload = message(event_id, "D01", user, "9.000001", "");
+    payload["event"] = json!({"type": "app_home_opened", "user": user, "channel": "D01", "tab": "home",
+        "event_ts": "9.000001"});
+    payload
+}
+
+#[tokio::test]
+async fn the_home_tab_shows_the_owner_what_the_purse_holds_and_nobody_else() {
+    let mut kit = kit("mode = \"reserved\"").await;
+    kit.owner = format!("person_slack.{}.U01ALICE", tests::slack::TEAM);
+    let office = kit.open().await;
+    for (n, user) in ["U01ALICE", "U02BOB"].into_iter().enumerate() {
+        office.deliver(&home(&format!("Ev{n}"), user)).await;
+        let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+        office.until("it was published", |events| events.iter().filter(sent).count() > n).await;
+    }
+    let homes = kit.slack.homes();
+    let of = |user: &str| homes.iter().find(|home| home["user_id"] == user).unwrap()["view"].to_string();
+    assert!(of("U01ALICE").contains("organisation-day") && of("U01ALICE").contains("*reserved*"));
+    assert!(!of("U02BOB").contains("organisation-day") && of("U02BOB").contains("*reserved*"));
+    office.stop().await;
+}
+
 #[tokio::test]
 async fn whoever_asks_sees_at_once_that_it_was_seen_where_the_operator_wants_that() {
     let kit = kit("weighs_asked = false\nseen = \"eyes\"").await;

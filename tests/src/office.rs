@@ -157,7 +157,7 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",

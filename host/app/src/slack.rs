@@ -41,6 +41,7 @@ const SCOPES: &[(&str, &str)] = &[
 
 /// What is delivered, each with the scope above that allows it.
 const EVENTS: &[&str] = &[
+    "app_home_opened",
     "app_mention",
     "app_uninstalled",
     "emoji_changed",
@@ -123,7 +124,7 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         "features": {
             "bot_user": { "display_name": name, "always_online": true },
             "slash_commands": [command],
-            "app_home": { "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
+            "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
         },
         "oauth_config": { "scopes": { "bot": scopes } },
         "settings": {

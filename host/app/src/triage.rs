@@ -8,6 +8,7 @@
 //! Deliberately absent: any rule about when to speak (`converse::triage`).
 
 mod emoji;
+mod home;
 mod slash;
 mod weigh;
 
@@ -87,6 +88,8 @@ enum Concern {
     Seen(TurnOpened),
     /// A slash command.
     Slash(DeliveryClassified),
+    /// Somebody opened the Home tab.
+    Home(DeliveryClassified),
 }
 
 fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
@@ -97,6 +100,7 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
                 Class::Explicit if may_speak => Some(Concern::Message(body.clone())),
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
                 _ if body.reason == converse::Reason::Reaction.word() => Some(Concern::Reaction(body.clone())),
+                _ if body.reason == converse::Reason::AppHome.word() => Some(Concern::Home(body.clone())),
                 _ if body.reason == converse::Reason::SlashCommand.word() => Some(Concern::Slash(body.clone())),
                 _ => None,
             }
@@ -231,6 +235,7 @@ impl Desk {
             Concern::Reaction(body) => self.reaction(event, &body).await,
             Concern::Ack(body) => weigh::react(self, event, &body).await,
             Concern::Emoji => emoji::list(self, event).await,
+            Concern::Home(body) => home::opened(self, event, &body).await,
             Concern::Slash(body) => slash::used(self, event, &body).await,
             Concern::Seen(body) => weigh::seen(self, event, &body).await,
         }
