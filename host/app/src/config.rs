@@ -411,8 +411,14 @@ impl Config {
             bail!("the seat `{}` is configured twice", twice.name);
         }
         self.installs.check()?;
-        self.converse.manner()?;
+        self.manner()?;
         self.owner().map(drop)
+    }
+
+    /// Whether Slack's deliveries come over a connection that the office opens.
+    #[must_use]
+    pub fn has_socket(&self) -> bool {
+        self.slack.as_ref().is_some_and(|slack| slack.socket)
     }
 
     /// Where compiled guests are kept.

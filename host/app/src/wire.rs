@@ -74,7 +74,7 @@ impl Office {
         if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
             bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
-        let manner = config.converse.manner()?;
+        let manner = config.manner()?;
         if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
             bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
         }
