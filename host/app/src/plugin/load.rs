@@ -277,8 +277,8 @@ fn artifact(config: &Config, name: &str, file: &Path) -> Result<Artifact> {
     let bytes = std::fs::read(file).with_context(|| {
         format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
     })?;
-    let artifact =
-        Artifact::read_beside(bytes, file).with_context(|| format!("`{}` is not a plugin", file.display()))?;
+    let artifact = Artifact::read_beside(bytes, file)
+        .with_context(|| format!("`{}` is not a plugin", file.display()))?;
     // Over the component with its manifest: one that stands beside it must have been signed too.
     let (named, signature) = (format!("`{}`", file.display()), signature::read_beside(file)?);
     signature::check(&config.installs, &named, artifact.bytes(), signature.as_deref())?;
