@@ -8,8 +8,8 @@
 
 pub mod host;
 pub mod office;
-pub mod provider;
 pub mod registry;
+pub mod provider;
 pub mod site;
 pub mod slack;
 pub mod socket;

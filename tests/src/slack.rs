@@ -141,12 +141,9 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
-    (
-        scopes,
-        axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})),
-    )
-        .into_response()
+    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
+    .into_response()
 }
 
 async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
@@ -210,9 +207,7 @@ async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Valu
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     match &inner.lock().unwrap().sockets {
-        Some(origin) => {
-            axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response()
-        }
+        Some(origin) => axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response(),
         None => axum::Json(json!({"ok": false, "error": "not_allowed_token_type"})).into_response(),
     }
 }
@@ -220,8 +215,7 @@ async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
 async fn emoji(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     let url = "https://emoji.slack-edge.com/T01TEST/party-parrot/1.gif";
-    axum::Json(json!({"ok": true, "emoji": {"party-parrot": url, "shipit": "alias:squirrel"}}))
-        .into_response()
+    axum::Json(json!({"ok": true, "emoji": {"party-parrot": url, "shipit": "alias:squirrel"}})).into_response()
 }
 
 /// The ts of the message that was posted as number `n`, from 1.

@@ -24,10 +24,8 @@ pub(super) fn tools(work: &Work) -> Result<(), Absent> {
     }
     // `ci` takes the very digests of the lock file; the packages' own scripts are not run.
     let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .current_dir(&work.folder);
-    let got =
-        said(&mut npm, "install Node.js 20 or newer with npm (Debian: sudo apt-get install nodejs npm)");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(&work.folder);
+    let got = said(&mut npm, "install Node.js 20 or newer with npm (Debian: sudo apt-get install nodejs npm)");
     if got.is_err() {
         // A half of it would be taken for the whole next time.
         let _ = fs::remove_dir_all(work.folder.join("node_modules"));
