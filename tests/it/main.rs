@@ -3,8 +3,10 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod approvals;
+mod boundaries;
 mod cards;
 mod crash;
+mod effects;
 mod flow;
 mod guards;
 mod hostile;

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Where `chancery` is: beside the tests, or where `CHANCERY_BIN` says.
 pub fn binary() -> PathBuf {
@@ -41,17 +42,34 @@ impl Host {
     pub async fn serve(config: &Path) -> Self {
         let config = config.to_path_buf();
         // On a thread of its own: what the host asks while it starts is answered by servers of the test.
-        tokio::task::spawn_blocking(move || Self::started(&config)).await.unwrap()
+        tokio::task::spawn_blocking(move || Self::started(&config, Stdio::inherit())).await.unwrap()
     }
 
-    fn started(config: &Path) -> Self {
+    /// The same, with what it logs, line by line.
+    pub async fn serve_heard(config: &Path) -> (Self, UnboundedReceiver<String>) {
+        let config = config.to_path_buf();
+        let started = tokio::task::spawn_blocking(move || Self::started(&config, Stdio::piped()));
+        let mut host = started.await.unwrap();
+        let log = BufReader::new(host.child.stderr.take().unwrap());
+        let (says, heard) = unbounded_channel();
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                eprintln!("{line}");
+                // Nobody listens any more once the test has heard enough.
+                let _ = says.send(line);
+            }
+        });
+        (host, heard)
+    }
+
+    fn started(config: &Path, log: Stdio) -> Self {
         let mut child = Command::new(binary())
             .arg("--config")
             .arg(config)
             .arg("serve")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(log)
             .spawn()
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

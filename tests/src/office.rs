@@ -31,6 +31,8 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Whether it is a drill.
+    pub drill: bool,
     /// Lines put at the end of the configuration.
     pub more: String,
     /// The person above the software.
@@ -77,6 +79,7 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            drill: false,
             more: String::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
@@ -126,6 +129,7 @@ owner = "{owner}"
 model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
+drill = {drill}
 [record]
 {record}
 [listen]
@@ -158,6 +162,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             owner = self.owner,
             steps = self.steps_max,
             lease = self.lease_ms,
+            drill = self.drill,
             day = self.day,
         );
         self.plugin(&mut text, "terminal", "");

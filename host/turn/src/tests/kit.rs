@@ -279,5 +279,6 @@ pub fn opening(steps_max: u32) -> Opening {
         }),
         model: "scripted/story".into(),
         steps_max,
+        drill: false,
     }
 }
