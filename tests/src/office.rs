@@ -33,8 +33,12 @@ pub struct Kit {
     pub lease_ms: i64,
     /// Whether it is a drill.
     pub drill: bool,
+    /// Origins of this machine that guests may reach, beside those of Slack and the site.
+    pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// Lines put into `[slack]`.
+    pub slack_more: String,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -80,7 +84,9 @@ impl Kit {
             steps_max: 60,
             lease_ms: 60_000,
             drill: false,
+            loopback: Vec::new(),
             more: String::new(),
+            slack_more: String::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -108,6 +114,7 @@ impl Kit {
         std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
         std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
         std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        std::fs::write(folder.join("app-token"), crate::socket::APP_TOKEN).unwrap();
         if let Some(schema) = &self.schema {
             std::fs::write(folder.join("database-url"), schema.url()).unwrap();
         }
@@ -136,10 +143,12 @@ drill = {drill}
 address = "127.0.0.1:0"
 [slack]
 signing_secrets = [{{ file = "signing-secret" }}]
+{slack_more}
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
+"slack.app-token" = {{ file = "app-token" }}
 [egress]
-loopback = ["{site}", "{slack}"]
+loopback = [{loopback}]
 [purse]
 day = "{day}"
 month = "50.00"
@@ -152,14 +161,21 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
                 None => "sqlite = \"office.sqlite\"",
             },
             cache = guests().with_file_name("test-code").display(),
+            loopback = [site, slack]
+                .into_iter()
+                .chain(&self.loopback)
+                .map(|origin| format!("{origin:?}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             owner = self.owner,
+            slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
             drill = self.drill,
@@ -201,6 +217,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
             journal: None,
+            socket: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -208,7 +225,12 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             let _ = stopped.wait_for(|stop| *stop).await;
         };
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
-        let running = tokio::spawn(app::serve::run(built.clone(), stop));
+        let office = built.clone();
+        let running = tokio::spawn(async move {
+            let (line, _) = watch::channel(front::slack::socket::Line::default());
+            let socket = app::serve::socket(office.clone(), line, stop.clone());
+            tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
+        });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }
     }
 }

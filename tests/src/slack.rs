@@ -50,6 +50,9 @@ struct Inner {
     updates: Vec<Value>,
     whispers: Vec<Value>,
     tokens: Vec<String>,
+    reactions: Vec<Value>,
+    homes: Vec<Value>,
+    sockets: Option<String>,
     mood: Mood,
 }
 
@@ -72,6 +75,9 @@ impl Slack {
             updates: Vec::new(),
             whispers: Vec::new(),
             tokens: Vec::new(),
+            reactions: Vec::new(),
+            homes: Vec::new(),
+            sockets: None,
             mood: Mood::Good,
         }));
         let router = Router::new()
@@ -81,6 +87,10 @@ impl Slack {
             .route("/api/conversations.replies", get(history))
             .route("/api/chat.update", post(update))
             .route("/api/chat.postEphemeral", post(post_ephemeral))
+            .route("/api/reactions.add", post(react))
+            .route("/api/views.publish", post(publish))
+            .route("/api/emoji.list", any(emoji))
+            .route("/api/apps.connections.open", any(sockets))
             .with_state(inner.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -101,6 +111,21 @@ impl Slack {
     /// What one person was told.
     pub fn whispers(&self) -> Vec<Value> {
         self.inner.lock().unwrap().whispers.clone()
+    }
+
+    /// Who asks for an address of a connection here gets one of `socket`.
+    pub fn set_sockets(&self, socket: &crate::socket::Socket) {
+        self.inner.lock().unwrap().sockets = Some(socket.origin.replacen("http://", "ws://", 1));
+    }
+
+    /// The Home tabs that were published.
+    pub fn homes(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().homes.clone()
+    }
+
+    /// The emoji that were put on messages.
+    pub fn reactions(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().reactions.clone()
     }
 
     /// The cards that were posted, each with the ts it got.
@@ -139,8 +164,9 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
-    axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false}))
+    let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
+    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
     .into_response()
 }
 
@@ -232,6 +258,32 @@ async fn post_ephemeral(State(inner): Shared, headers: HeaderMap, body: axum::Js
     note_token(&inner, &headers);
     inner.lock().unwrap().whispers.push(body.0.clone());
     axum::Json(json!({"ok": true, "message_ts": "1700000200.000001"})).into_response()
+}
+
+async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().reactions.push(body.0);
+    axum::Json(json!({"ok": true})).into_response()
+}
+
+async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().homes.push(body.0);
+    axum::Json(json!({"ok": true, "view": {"id": "V1"}})).into_response()
+}
+
+async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
+    note_token(&inner, &headers);
+    match &inner.lock().unwrap().sockets {
+        Some(origin) => axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response(),
+        None => axum::Json(json!({"ok": false, "error": "not_allowed_token_type"})).into_response(),
+    }
+}
+
+async fn emoji(State(inner): Shared, headers: HeaderMap) -> Response {
+    note_token(&inner, &headers);
+    let url = "https://emoji.slack-edge.com/T01TEST/party-parrot/1.gif";
+    axum::Json(json!({"ok": true, "emoji": {"party-parrot": url, "shipit": "alias:squirrel"}})).into_response()
 }
 
 /// The ts of the message that was posted as number `n`, from 1.

@@ -121,7 +121,7 @@ impl Stage {
         let passed = |()| Outcome::Passed;
         match self {
             Self::Fmt => pass(prepare::cargo(paths).args(["fmt", "--all", "--check"])).map(passed),
-            Self::Guests => prepare::guests().map(passed),
+            Self::Guests => prepare::all_guests().map(passed),
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Solver => Ok(solver()),
             Self::Tests => runner::run(paths, args).map(Outcome::Tested),

@@ -47,7 +47,7 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     findings.extend(seats(&config).await);
     match wire::install(&config).await {
         Ok(installed) => {
-            findings.push(of("model", model(&config, &installed.plugins)));
+            findings.extend(models(&config, &installed.plugins));
             findings.extend(unheld_grants(&config, &installed.plugins));
             findings.push(good("plugins", format!("{} load", installed.artifacts.len())));
             findings.push(of("policies", crate::policy::examine(&config, &installed).await));
@@ -161,12 +161,14 @@ fn loopback(config: &Config) -> Vec<Finding> {
     config.egress.loopback.iter().map(warn).collect()
 }
 
-/// Whether the front desk's model is there.
-fn model(config: &Config, plugins: &component::Plugins) -> Result<String> {
-    let name = &config.office.model;
-    let there = plugins.models().iter().any(|model| model.name == *name);
-    anyhow::ensure!(there, "`office.model` is `{name}`, and no configured plugin offers that model");
-    Ok(format!("`{name}` is offered"))
+/// Whether the models that are named are there.
+fn models(config: &Config, plugins: &component::Plugins) -> Vec<Finding> {
+    let one = |(setting, name): (String, &str)| {
+        let there = plugins.models().iter().any(|model| model.name == *name);
+        anyhow::ensure!(there, "{setting} is `{name}`, and no configured plugin offers that model");
+        Ok(format!("`{name}` is offered"))
+    };
+    config.models_named().map(|named| of("model", one(named))).collect()
 }
 
 /// Grants that no tool and no model answers to: they are harmless, and mostly a slip of the pen.

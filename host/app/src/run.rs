@@ -1,11 +1,14 @@
 //! What each command does.
 
-use crate::cli::{Cli, Command, RecordCommand, TurnCommand};
+use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, subject};
+use crate::{
+    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak, subject, turn,
+};
 use anyhow::{Context, Result};
 use event::PrincipalId;
+use front::slack::socket::Line;
 use front::{Front, Look, Session, chat, router};
 use gate::Answer;
 use record::Status;
@@ -40,7 +43,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
             journal::restore(&read(path)?, &from).await
         }
         Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
-        Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
+        Command::Turn(command) => turn::run(&read(path)?, &command).await,
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,
@@ -49,8 +52,10 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Approval(command) => approval::run(&read(path)?, command).await,
         Command::Approve(args) => approval::answer(&read(path)?, &args.id, Answer::Yes).await,
         Command::Deny(args) => approval::answer(&read(path)?, &args.id, Answer::No(args.reason)).await,
-        Command::Plugin(command) => plugin::run(&read(path)?, command).await,
+        Command::Plugin(command) => plugin::run(path, command).await,
         Command::Policy(command) => policy::run(&read(path)?, command).await,
+        Command::Converse(command) => speak::run(&read(path)?, command).await,
+        Command::Slack(command) => slack::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }
 }
@@ -75,12 +80,14 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
     let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
     let (tell, status) = watch::channel(Status::default());
+    let (line, heard) = watch::channel(Line::default());
     let front = Front {
         record: office.record.clone(),
         host: PrincipalId::host(),
         keys,
         clock: office.clock.clone(),
         journal: journal.is_some().then_some(status),
+        socket: office.config.has_socket().then_some(heard),
     };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
@@ -108,8 +115,9 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
+    let socket = serve::socket(office.clone(), line, stop.clone());
     let working = async {
-        tokio::try_join!(listening, serve::run(office.clone(), stop))?;
+        tokio::try_join!(listening, serve::run(office.clone(), stop), socket)?;
         // Nothing is appended from here on: the journal can be brought to the record's end.
         ended.send_replace(true);
         Ok(())

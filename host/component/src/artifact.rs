@@ -41,7 +41,9 @@ pub enum ArtifactError {
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// Larger than anything that would be compiled.
-    #[error("it is larger than {COMPONENT_BYTES_MAX} bytes, or imports or exports more than {IMPORTS_MAX} interfaces")]
+    #[error(
+        "it is larger than {COMPONENT_BYTES_MAX} bytes, or imports or exports more than {IMPORTS_MAX} interfaces"
+    )]
     TooLarge,
 }
 
@@ -89,7 +91,11 @@ impl Artifact {
             Err(ArtifactError::NoManifest { found: 0 }) => {
                 let beside = fs::read(path.with_extension("toml")).ok();
                 let beside = beside.filter(|text| text.len() <= MANIFEST_BYTES_MAX);
-                Self::read(beside.map(|text| with_manifest(bytes, &text)).ok_or(ArtifactError::NoManifest { found: 0 })?)
+                Self::read(
+                    beside
+                        .map(|text| with_manifest(bytes, &text))
+                        .ok_or(ArtifactError::NoManifest { found: 0 })?,
+                )
             }
             read => read,
         }

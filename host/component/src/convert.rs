@@ -8,7 +8,10 @@ use crate::bindings::types as wit_types;
 use crate::limits::Limits;
 use crate::log::plain;
 use event::Usage;
-use gate::{Failure, FailureKind, InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall};
+use gate::{
+    Failure, FailureKind, InferRequest, InferResponse, Media, Message, Output, Part, Role, StopReason,
+    ToolCall,
+};
 use serde_json::Value;
 
 /// Longest word of an open set, such as the kind of a failure: it is a word, not a sentence.
@@ -110,13 +113,16 @@ pub(crate) fn response(response: wit_model::Response, limits: &Limits) -> Result
         wit_model::StopReason::Declined => StopReason::Declined,
         wit_model::StopReason::Other(other) => StopReason::Other(word(other)),
     };
-    let usage = response.usage.map(|usage| Usage {
+    Ok(InferResponse { parts, stop, usage: response.usage.map(used) })
+}
+
+fn used(usage: wit_model::Usage) -> Usage {
+    Usage {
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_input_tokens,
         cache_write_tokens: usage.cache_write_tokens,
         output_tokens: usage.output_tokens,
-    });
-    Ok(InferResponse { parts, stop, usage })
+    }
 }
 
 /// One part of an answer and how many bytes it is.
@@ -180,8 +186,11 @@ pub(crate) fn tool_failure(failure: wit_types::Failure, limits: &Limits) -> Fail
     }
 }
 
-/// Why a model did not answer, as it says.
-pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Failure {
+/// Why a model did not answer, as it says; with what was used, when it says that something was.
+///
+/// # Errors
+/// The failure alone.
+pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Result<Output, Failure> {
     use wit_model::FailureKind as Kind;
     let kind = match failure.kind {
         Kind::Retryable => FailureKind::Unavailable,
@@ -193,10 +202,15 @@ pub(crate) fn model_failure(failure: wit_model::Failure, limits: &Limits) -> Fai
         Kind::Stopped => FailureKind::Stopped,
         Kind::Other(other) => FailureKind::Other(word(other)),
     };
-    Failure {
+    let usage = failure.usage.map(used);
+    let failure = Failure {
         kind,
         message: plain(&failure.message, limits.message_bytes),
         retry_after_ms: failure.retry_after_ms,
+    };
+    match usage {
+        Some(usage) => Ok(Output::Unusable { failure, usage }),
+        None => Err(failure),
     }
 }
 

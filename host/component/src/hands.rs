@@ -108,7 +108,7 @@ impl Hands {
     }
 
     /// The component that was admitted, from the set of now or the one before it.
-    fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
+    pub(crate) fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
         let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = std::iter::once(&sets.now).chain(&sets.before);
         all.find_map(|set| set.get(plugin).filter(|loaded| loaded.digest() == digest).cloned())
@@ -174,6 +174,7 @@ impl Hands {
             clock: self.clock.clone(),
             account: account.clone(),
             limits: *limits,
+            flows: matches!(loaded.ready, Ready::Model { .. }),
         };
         Lent {
             plugin: request.plugin.as_str().into(),
@@ -251,7 +252,7 @@ impl Hands {
             () = left_alone(deltas.as_deref()) => return Err(failed(FailureKind::Stopped, STOPPED.to_owned())),
         };
         match ran.map_err(|ended| ended.failure(name, limits))? {
-            Err(failure) => Err(convert::model_failure(failure, limits)),
+            Err(failure) => convert::model_failure(failure, limits),
             Ok(response) => convert::response(response, limits).map(Output::Model).map_err(|reason| {
                 failed(FailureKind::Guest, format!("`{name}` answered outside its limits: {reason}"))
             }),

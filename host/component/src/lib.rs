@@ -43,6 +43,7 @@ pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
+pub use link::REPEATS_GUESTS;
 pub use limits::{Limits, Pool, TICK_MS};
 pub use load_error::LoadError;
 pub use manifest::{

@@ -105,8 +105,8 @@ impl Limits {
             // A window of a million tokens is about four megabytes, and JSON escapes some of it.
             input_bytes: 8 * MIB,
             request_bytes: 16 * MIB,
-            // One request; the host alone retries.
-            http_requests: 2,
+            // The host alone retries, and counts on it: what one answer says of the call, it says of all of it.
+            http_requests: 1,
             parts: 256,
             cpu_ms: 5_000,
             // Providers stream for minutes; a turn's lease is longer than this.

@@ -93,7 +93,8 @@ pub struct Manifest {
 pub struct ToolEntry {
     /// `family.verb`.
     pub name: String,
-    /// What it may do outside.
+    /// What it may do outside; nothing said means that each call is judged by itself.
+    #[serde(default = "undeclared")]
     pub effect: EffectClass,
     /// The exported function that is this tool, where its name does not say it: in the world `plain` alone.
     #[serde(default)]
@@ -113,6 +114,10 @@ pub struct ToolEntry {
     /// Whether the plugin can read back whether a call happened.
     #[serde(default)]
     pub recall: bool,
+}
+
+fn undeclared() -> EffectClass {
+    EffectClass::Undeclared
 }
 
 impl ToolEntry {
@@ -180,7 +185,9 @@ pub enum ManifestError {
         world: &'static str,
     },
     /// A function or a description of a tool that says them itself.
-    #[error("`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools")]
+    #[error(
+        "`function` and `description` of tool `{tool}` are for the world `plain`; others define their tools"
+    )]
     PlainAlone {
         /// The tool.
         tool: String,

@@ -112,8 +112,14 @@ fn ready_tool(
         .iter()
         .find(|tool| tool.name == name)
         .ok_or_else(|| format!("`{name}` is not in it"))?;
-    let ready =
-        of_schemas(manifest, digest, entry, defined.description, &defined.input_schema, &defined.output_schema)?;
+    let ready = of_schemas(
+        manifest,
+        digest,
+        entry,
+        defined.description,
+        &defined.input_schema,
+        &defined.output_schema,
+    )?;
     Ok((name, Arc::new(ready)))
 }
 

@@ -11,11 +11,12 @@ use crate::account::Account;
 use crate::limits::Limits;
 use crate::route::narrowed;
 use bytes::Bytes;
-use egress::{Egress, Refused, Sent};
+use egress::{Egress, Flowing, Opened, Piece, Refused, Sent, Times};
 use event::{Route, Timestamp};
 use gate::{EffectClass, Reading};
 use http::{Request, Response};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body::Frame;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub(crate) struct Way {
     pub(crate) clock: Clock,
     pub(crate) account: Account,
     pub(crate) limits: Limits,
+    /// Whether answers that are streams of events are handed on as they come.
+    pub(crate) flows: bool,
 }
 
 /// The hook of one store: a way out, or none.
@@ -93,7 +96,9 @@ impl Way {
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
     ) -> Result<Response<WasiBody>, Error> {
-        let deadline = clamped(self.deadline, Instant::now(), options);
+        let times = times(self.deadline, options);
+        let deadline =
+            if self.flows { self.deadline } else { clamped(self.deadline, Instant::now(), options) };
         let (head, body) = request.into_parts();
         let body = timeout_at(deadline, whole(body, self.limits.request_bytes));
         let body = body.await.map_err(|_| Error::ConnectionWriteTimeout)??;
@@ -103,20 +108,52 @@ impl Way {
         if !self.account.begin() {
             return Err(Error::HttpRequestDenied);
         }
-        let sent = self.egress.send(Request::from_parts(head, body), &routes, deadline).await;
-        self.account.end(sent.as_ref().map_or_else(Refused::request_left, |sent| sent.left));
-        match sent {
-            Ok(sent) => self.answer(sent),
-            Err(refused) => {
-                let error = error_of(&refused);
-                tracing::warn!(plugin = &*self.plugin, "a request was refused: {}", sentence(&refused));
-                let narrowed = fewer && matches!(refused, Refused::NotGranted { .. });
-                let rule =
-                    if narrowed { "; a read sends GET and HEAD, or to a path granted exactly" } else { "" };
-                self.account.refuse(format!("{}{rule}", reason(&refused)));
-                Err(error)
-            }
+        let request = Request::from_parts(head, body);
+        let opened = match self.flows {
+            true => self.egress.open(request, &routes, times).await,
+            false => self.egress.send(request, &routes, deadline).await.map(Opened::Whole),
+        };
+        self.account.end(opened.as_ref().map_or_else(Refused::request_left, |_| true));
+        match opened {
+            Ok(Opened::Whole(sent)) => self.answer(sent),
+            Ok(Opened::Flowing(flowing)) => Ok(self.flow(flowing)),
+            Err(refused) => Err(self.refused(&refused, fewer)),
         }
+    }
+
+    /// Tells the operator, keeps the reason, and says what the guest is told. `fewer` when its class took some routes.
+    fn refused(&self, refused: &Refused, fewer: bool) -> Error {
+        tracing::warn!(plugin = &*self.plugin, "a request was refused: {}", sentence(refused));
+        let narrowed = fewer && matches!(refused, Refused::NotGranted { .. });
+        let rule = if narrowed { "; a read sends GET and HEAD, or to a path granted exactly" } else { "" };
+        self.account.refuse(format!("{}{rule}", reason(refused)));
+        error_of(refused)
+    }
+
+    /// An answer that is handed on as it comes. It is a reading once it is whole.
+    fn flow(self, flowing: Box<Flowing>) -> Response<WasiBody> {
+        let mut response = Response::new(());
+        *response.status_mut() = flowing.status;
+        *response.headers_mut() = flowing.headers.clone();
+        let pieces = futures_util::stream::unfold((self, flowing), |(way, mut flowing)| async move {
+            let piece = match flowing.next().await? {
+                Ok(Piece::Bytes(bytes)) => Ok(Frame::data(bytes)),
+                Ok(Piece::End { sha256, bytes }) => {
+                    way.account.read(Reading {
+                        method: flowing.method.to_string(),
+                        address: flowing.address.clone(),
+                        status: flowing.status.as_u16(),
+                        sha256,
+                        bytes,
+                        read_at: (way.clock)(),
+                    });
+                    return None;
+                }
+                Err(refused) => Err(way.refused(&refused, false)),
+            };
+            Some((piece, (way, flowing)))
+        });
+        response.map(|()| StreamBody::new(pieces).boxed_unsync())
     }
 
     fn answer(&self, sent: Sent) -> Result<Response<WasiBody>, Error> {
@@ -157,6 +194,16 @@ fn clamped(call_ends: Instant, now: Instant, options: Option<RequestOptions>) ->
     let others = [options.connect_timeout, options.between_bytes_timeout];
     let wish = others.into_iter().flatten().fold(first_byte, Duration::saturating_add);
     now.checked_add(wish).map_or(call_ends, |wished| wished.min(call_ends))
+}
+
+/// The same for an answer that is handed on as it comes: each wait by itself.
+fn times(call_ends: Instant, options: Option<RequestOptions>) -> Times {
+    let options = options.unwrap_or_default();
+    let before = [options.connect_timeout, options.first_byte_timeout];
+    let first_byte = options
+        .first_byte_timeout
+        .map(|_| before.into_iter().flatten().fold(Duration::ZERO, Duration::saturating_add));
+    Times { deadline: call_ends, first_byte, between_bytes: options.between_bytes_timeout }
 }
 
 /// What the guest is told. It can react to the kind; the sentence goes with the call's failure.

@@ -101,14 +101,16 @@ fn plain_tool(
     exported: &Exported,
 ) -> Result<PlainTool, String> {
     let (full, (index, typed)) = named(entry, exported)?;
-    let no_tool = |reason: String| format!("the function `{full}` cannot be the tool `{}`: {reason}", entry.name);
+    let no_tool =
+        |reason: String| format!("the function `{full}` cannot be the tool `{}`: {reason}", entry.name);
     if typed.async_() {
         return Err(no_tool("it runs beside its caller".to_owned()));
     }
     let params: Vec<(String, Type)> = typed.params().map(|(name, ty)| (name.to_owned(), ty)).collect();
     let gives = typed.results().next();
     let mut shapes = Shapes::new();
-    let input = shapes.object(params.iter().map(|(name, ty)| (name.as_str(), ty.clone()))).map_err(no_tool)?;
+    let input =
+        shapes.object(params.iter().map(|(name, ty)| (name.as_str(), ty.clone()))).map_err(no_tool)?;
     let output = shapes.answer(gives.as_ref()).map_err(no_tool)?;
     let ready = ready_tool_of(manifest, digest, entry, described(entry, full), &input, &output)?;
     let function = Function { index: *index, params, gives };
@@ -123,7 +125,11 @@ fn named<'e>(
     if let Some(function) = &entry.function {
         let found = exported.get_key_value(function);
         return found.ok_or_else(|| {
-            format!("the tool `{}` is to be `{function}`, which it does not export; {}", entry.name, listed(exported))
+            format!(
+                "the tool `{}` is to be `{function}`, which it does not export; {}",
+                entry.name,
+                listed(exported)
+            )
         });
     }
     let verb = entry.name.split_once('.').map_or(entry.name.as_str(), |(_, verb)| verb);
@@ -131,7 +137,9 @@ fn named<'e>(
     let mut found = exported.keys().filter(called);
     match (found.next(), found.next()) {
         (Some(full), None) => exported.get_key_value(full).ok_or_else(String::new),
-        (None, _) => Err(format!("no function `{verb}` is there for the tool `{}`; {}", entry.name, listed(exported))),
+        (None, _) => {
+            Err(format!("no function `{verb}` is there for the tool `{}`; {}", entry.name, listed(exported)))
+        }
         (Some(one), Some(other)) => Err(format!(
             "`{one}` and `{other}` could both be the tool `{}`: say which with `function = \"{one}\"`",
             entry.name

@@ -10,8 +10,8 @@ use crate::link::{is_offered, offered};
 use crate::load_error::LoadError;
 use crate::log::plain;
 use crate::manifest::{Manifest, World};
-use crate::plain::ready_plain;
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
+use crate::plain::ready_plain;
 use event::{Digest, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ impl Loaded {
         let named = path.display().to_string();
         let bytes = tokio::fs::read(path).await;
         let bytes = bytes.map_err(|source| LoadError::Unreadable { path: named.clone(), source })?;
-        let artifact =
-            Artifact::read_beside(bytes, path).map_err(|source| LoadError::NotAPlugin { path: named, source })?;
+        let artifact = Artifact::read_beside(bytes, path)
+            .map_err(|source| LoadError::NotAPlugin { path: named, source })?;
         let grant = grants.get(&artifact.manifest.name);
         Self::of(engine, artifact, grant).await
     }

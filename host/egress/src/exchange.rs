@@ -25,6 +25,15 @@ pub(crate) fn soonest(deadline: Instant, ms: u64) -> Instant {
     Instant::now().checked_add(Duration::from_millis(ms)).map_or(deadline, |limit| limit.min(deadline))
 }
 
+/// An answer whose head is here and whose body is still to come.
+pub(crate) struct Begun {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Incoming,
+    /// Dropped with the answer, and the connection with it: nothing outlives the exchange.
+    pub(crate) driver: JoinSet<hyper::Result<()>>,
+}
+
 /// Sends the request and reads the whole answer.
 pub(crate) async fn exchange(
     stream: Box<dyn Stream>,
@@ -32,13 +41,32 @@ pub(crate) async fn exchange(
     limits: &Limits,
     deadline: Instant,
 ) -> Result<Answer, Refused> {
+    begin(stream, request, limits, deadline).await?.whole(limits, deadline).await
+}
+
+impl Begun {
+    /// The rest of it.
+    pub(crate) async fn whole(self, limits: &Limits, deadline: Instant) -> Result<Answer, Refused> {
+        let Self { status, headers, body, driver: _driver } = self;
+        let body = collected(body, limits, deadline).await?;
+        readable(&headers, &body)?;
+        Ok(Answer { status, headers, body })
+    }
+}
+
+/// Sends the request and reads the head of the answer.
+pub(crate) async fn begin(
+    stream: Box<dyn Stream>,
+    request: Request<Full<Bytes>>,
+    limits: &Limits,
+    deadline: Instant,
+) -> Result<Begun, Refused> {
     let left = Left::default();
     let broken = |error: hyper::Error| Refused::Broken { left: left.get(), error: error.into() };
     let io = TokioIo::new(Watched::new(stream, left.clone()));
     let mut http = hyper::client::conn::http1::Builder::new();
     http.max_header_size(limits.head_bytes_max);
     let (mut sender, connection) = http.handshake(io).await.map_err(broken)?;
-    // Dropped with this function, and the connection with it: nothing outlives the exchange.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let head = timeout_at(soonest(deadline, limits.head_ms), sender.send_request(request)).await;
@@ -47,13 +75,11 @@ pub(crate) async fn exchange(
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         return Err(broken_after("the other side switched protocols"));
     }
-    let body = collected(body, limits, deadline).await?;
-    readable(&head.headers, &body)?;
-    Ok(Answer { status: head.status, headers: head.headers, body })
+    Ok(Begun { status: head.status, headers: head.headers, body, driver })
 }
 
 /// Something is wrong with an answer, hence the request had left.
-fn broken_after(error: impl Into<Box<dyn Error + Send + Sync>>) -> Refused {
+pub(crate) fn broken_after(error: impl Into<Box<dyn Error + Send + Sync>>) -> Refused {
     Refused::Broken { left: true, error: error.into() }
 }
 
@@ -79,7 +105,7 @@ async fn collected(mut body: Incoming, limits: &Limits, deadline: Instant) -> Re
 }
 
 /// Holds for an answer that can be looked through: no coding but the chunks that were undone already.
-fn readable(headers: &HeaderMap, body: &Bytes) -> Result<(), Refused> {
+pub(crate) fn readable(headers: &HeaderMap, body: &[u8]) -> Result<(), Refused> {
     let coding = |name: HeaderName, harmless: &str| {
         let values = headers.get_all(name).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
         let codings = values.map(|coding| String::from_utf8_lossy(coding).trim().to_ascii_lowercase());

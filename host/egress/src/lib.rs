@@ -3,7 +3,8 @@
 //! One request goes out at a time, by one way: [`Egress::send`] judges the address with two parsers, finds
 //! the granted route, drops what the guest may not say, looks for secrets, resolves once, dials exactly the
 //! addresses it checked, and only then writes the route's credential into one header. What comes back is
-//! capped, hashed and looked through before anyone sees it. Redirects are answers, never followed.
+//! capped, hashed and looked through before anyone sees it; a stream of events is looked through line by line
+//! ([`Egress::open`]). Redirects are answers, never followed.
 //!
 //! Whatever goes wrong, [`Refused::request_left`] says whether the request may have reached the other side.
 //!
@@ -13,7 +14,9 @@
 mod address;
 mod config;
 mod connection;
+mod dial;
 mod exchange;
+mod flow;
 mod form;
 mod header;
 mod origin;
@@ -28,6 +31,8 @@ mod tests;
 
 pub use address::{AddressClass, class_of};
 pub use config::{ConfigError, EgressConfig, Limits, STARTING_LIMITS};
+pub use flow::{Flowing, Opened, Piece, Times};
+pub use dial::Dialled;
 pub use header::Injection;
 pub use origin::{Origin, Scheme};
 pub use refused::Refused;

@@ -1,6 +1,6 @@
 //! One request, from judging to answer. See the crate's page for the order and its reasons.
 
-use crate::connection::{connect, dialable, public_roots, tls};
+use crate::connection::{Stream, connect, dialable, public_roots, tls};
 use crate::exchange::{Answer, exchange, soonest};
 use crate::header::{Injection, incoming, outgoing};
 use crate::route::route_for;
@@ -21,9 +21,9 @@ use vault::{Secret, Vault};
 pub struct Egress {
     loopback: Vec<Origin>,
     injections: BTreeMap<String, Injection>,
-    limits: Limits,
+    pub(crate) limits: Limits,
     resolve: Arc<dyn Resolve>,
-    vault: Arc<Vault>,
+    pub(crate) vault: Arc<Vault>,
     pub(crate) tls: TlsConnector,
 }
 
@@ -86,6 +86,18 @@ impl Egress {
         routes: &[Route],
         deadline: Instant,
     ) -> Result<Sent, Refused> {
+        let (request, stream, method, address) = self.connected(request, routes, deadline).await?;
+        let answer = exchange(stream, request, &self.limits, deadline).await?;
+        self.sent(answer, method, address).await
+    }
+
+    /// A judged request as it goes out, and a connection to its origin.
+    pub(crate) async fn connected(
+        &self,
+        request: Request<Bytes>,
+        routes: &[Route],
+        deadline: Instant,
+    ) -> Result<(Request<Full<Bytes>>, Box<dyn Stream>, Method, String), Refused> {
         let judged = self.judge(request, routes)?;
         self.look_through_request(&judged).await?;
         let (origin, address) = (judged.target.origin().clone(), judged.target.to_string());
@@ -94,11 +106,24 @@ impl Egress {
         let connected_by = soonest(deadline, self.limits.connect_ms);
         let addresses = self.addresses(&origin, connected_by).await?;
         let stream = connect(&origin, &addresses, &self.tls, connected_by).await?;
-        let answer = exchange(stream, request, &self.limits, deadline).await?;
+        Ok((request, stream, method, address))
+    }
+
+    /// A whole answer, looked through.
+    pub(crate) async fn sent(
+        &self,
+        answer: Answer,
+        method: Method,
+        address: String,
+    ) -> Result<Sent, Refused> {
         let sha256 = self.look_through_answer(&answer).await?;
-        tracing::debug!(%method, %origin, status = answer.status.as_u16(), bytes = answer.body.len(), "answered");
+        tracing::debug!(%method, address, status = answer.status.as_u16(), bytes = answer.body.len(), "answered");
         let (headers, status, body) = (incoming(&answer.headers), answer.status, answer.body);
         Ok(Sent { status, headers, body, sha256, method, address, left: true })
+    }
+
+    pub(crate) fn loopback(&self) -> &[Origin] {
+        &self.loopback
     }
 
     /// Decides from the request, the routes and the vault alone.
@@ -125,7 +150,7 @@ impl Egress {
     }
 
     /// Every address of the origin's host, if all of them may be dialled.
-    async fn addresses(&self, origin: &Origin, end: Instant) -> Result<Vec<SocketAddr>, Refused> {
+    pub(crate) async fn addresses(&self, origin: &Origin, end: Instant) -> Result<Vec<SocketAddr>, Refused> {
         let found = match origin.host() {
             url::Host::Ipv4(v4) => vec![IpAddr::V4(*v4)],
             url::Host::Ipv6(v6) => vec![IpAddr::V6(*v6)],
@@ -169,14 +194,22 @@ impl Egress {
 
     /// The digest of the answer's body, if no secret is in the answer.
     async fn look_through_answer(&self, answer: &Answer) -> Result<Digest, Refused> {
-        let head = head_text("", &answer.headers);
-        let (vault, body) = (Arc::clone(&self.vault), answer.body.clone());
-        let look = move || match vault.scan(&head).or_else(|| vault.scan(&body)) {
-            Some(reference) => Err(Refused::SecretInResponse { reference }),
-            None => Ok(Digest::of(&body)),
-        };
-        at_leisure(true, look).await?
+        look_through(&self.vault, &answer.headers, answer.body.clone()).await
     }
+}
+
+/// The digest of a body, if no secret is in it or in its head.
+pub(crate) async fn look_through(
+    vault: &Arc<Vault>,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Result<Digest, Refused> {
+    let (head, vault) = (head_text("", headers), Arc::clone(vault));
+    let look = move || match vault.scan(&head).or_else(|| vault.scan(&body)) {
+        Some(reference) => Err(Refused::SecretInResponse { reference }),
+        None => Ok(Digest::of(&body)),
+    };
+    at_leisure(true, look).await?
 }
 
 /// Runs `work` on a thread that may take its time: megabytes are looked through.

@@ -5,7 +5,7 @@ pub mod recall;
 
 pub use key::{effect_id, meaning, normal, stream_id};
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, decode, taken};
 use event::{
     EffectId, EffectRecalled, Event, EventId, Fact, Origin, ReceiptRecorded, SeatId, StreamName, Timestamp,
 };
@@ -105,7 +105,6 @@ impl Projection for Effects {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let before = decode::<EffectRow>(row.as_ref());
         let after = match &event.fact {
             Fact::EffectIntended(body) => meant(EffectState::Intended, &body.origin, &body.tool, event),
             Fact::EffectCaptured(body) => meant(EffectState::Captured, &body.origin, &body.tool, event),
@@ -114,21 +113,21 @@ impl Projection for Effects {
                 reference: Some(body.reference.clone()),
                 reason: None,
                 recalling: None,
-                ..before?
+                ..taken::<EffectRow>(row)?
             },
             Fact::EffectFailed(body) => EffectRow {
                 state: EffectState::Failed,
                 reason: body.reason.value().cloned(),
                 recalling: None,
-                ..before?
+                ..taken::<EffectRow>(row)?
             },
             Fact::EffectLeftUnknown(body) => EffectRow {
                 state: EffectState::Unknown,
                 reason: body.reason.value().cloned(),
                 recalling: Some(recalling(event)),
-                ..before?
+                ..taken::<EffectRow>(row)?
             },
-            Fact::EffectRecalled(body) => recalled(before?, body),
+            Fact::EffectRecalled(body) => recalled(taken(row)?, body),
             _ => return row,
         };
         let open = matches!(after.state, EffectState::Intended | EffectState::Unknown);

@@ -33,13 +33,20 @@ pub fn more(
     );
     let imported = |import: &String| before.imports.iter().any(|known| interface(known) == interface(import));
     more.extend(
-        after.imports.iter().filter(|import| !imported(import)).map(|import| format!("it imports `{import}`")),
+        after
+            .imports
+            .iter()
+            .filter(|import| !imported(import))
+            .map(|import| format!("it imports `{import}`")),
     );
     for tool in &after.offers {
         more.extend(wider(before.offers.iter().find(|known| known.name == tool.name), tool));
     }
-    let known = |name: &String| before.tools.contains(name) || after.offers.iter().any(|one| one.name == *name);
-    more.extend(after.tools.iter().filter(|name| !known(name)).map(|name| format!("it also offers `{name}`")));
+    let known =
+        |name: &String| before.tools.contains(name) || after.offers.iter().any(|one| one.name == *name);
+    more.extend(
+        after.tools.iter().filter(|name| !known(name)).map(|name| format!("it also offers `{name}`")),
+    );
     if more.len() > MORE_MAX {
         let rest = more.len() - MORE_MAX + 1;
         more.truncate(MORE_MAX - 1);
@@ -91,7 +98,8 @@ pub fn names_no_origin(route: &Route) -> bool {
 #[must_use]
 pub fn told(route: &Route) -> String {
     let origin = if names_no_origin(route) { "any site that is named" } else { route.origin.as_str() };
-    let with = route.credential.as_ref().map_or_else(String::new, |name| format!(" with the credential `{name}`"));
+    let with =
+        route.credential.as_ref().map_or_else(String::new, |name| format!(" with the credential `{name}`"));
     format!("{} {origin}{}{with}", route.methods.join("/"), route.path_prefix)
 }
 
@@ -158,20 +166,39 @@ mod tests {
             offers,
             ..version()
         };
-        let elsewhere = ToolOffered { touches: "origin".to_owned(), at: vec!["/url".to_owned()], ..tool("shelf.read", "read") };
+        let elsewhere = ToolOffered {
+            touches: "origin".to_owned(),
+            at: vec!["/url".to_owned()],
+            ..tool("shelf.read", "read")
+        };
         for (after, words) in [
-            (asks(vec![route("GET|POST", "https://a.example", "/v1", None)]), "GET/POST https://a.example/v1"),
+            (
+                asks(vec![route("GET|POST", "https://a.example", "/v1", None)]),
+                "GET/POST https://a.example/v1",
+            ),
             (asks(vec![route("GET", "https://b.example", "/v1", None)]), "https://b.example/v1"),
             (asks(vec![route("GET", "https://a.example", "/", None)]), "GET https://a.example/"),
             (asks(vec![route("GET", "https://a.example", "/v10", None)]), "/v10"),
-            (asks(vec![route("GET", "https://a.example", "/v1", Some("a.key"))]), "with the credential `a.key`"),
+            (
+                asks(vec![route("GET", "https://a.example", "/v1", Some("a.key"))]),
+                "with the credential `a.key`",
+            ),
             (asks(vec![route("GET", "*", "/v1", None)]), "any site that is named"),
-            (PluginInstalled { imports: vec!["wasi:http/types@0.2.6".to_owned()], ..version() }, "`wasi:http/types@0.2.6`"),
-            (offers(vec![tool("shelf.read", "read"), tool("shelf.burn", "destructive")]), "`shelf.burn`, which is destructive"),
+            (
+                PluginInstalled { imports: vec!["wasi:http/types@0.2.6".to_owned()], ..version() },
+                "`wasi:http/types@0.2.6`",
+            ),
+            (
+                offers(vec![tool("shelf.read", "read"), tool("shelf.burn", "destructive")]),
+                "`shelf.burn`, which is destructive",
+            ),
             (offers(vec![tool("shelf.read", "external")]), "is external and was read"),
             (offers(vec![elsewhere]), "says in another way"),
             (PluginInstalled { world: "guard".to_owned(), ..version() }, "a guard and no longer a tool"),
-            (PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() }, "`shelf/large`"),
+            (
+                PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() },
+                "`shelf/large`",
+            ),
         ] {
             let said = more(&version(), None, &after);
             assert_eq!(said.len(), 1, "{said:?}");

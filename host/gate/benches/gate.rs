@@ -132,7 +132,7 @@ fn call() -> Call {
         cause: EventId::derived(&["bench"]),
         fence: None,
         within: Vec::new(),
-            drill: false,
+        drill: false,
     }
 }
 
@@ -210,6 +210,7 @@ fn whole(count: usize) -> impl FnMut() {
                 refusals: &[],
                 approval: None,
                 ahead: None,
+                class: None,
                 said_no: None,
                 budgets: &[],
                 headroom: 3,

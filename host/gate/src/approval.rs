@@ -5,7 +5,6 @@
 //! tool, and they are asked at the moment of the answer. Deliberately absent: cards and buttons; whoever draws
 //! one hands its click to [`Gate::answer`].
 
-use crate::admit::component;
 use crate::call::Call;
 use crate::catalogue::{EffectClass, Resource};
 use crate::pass::{Gate, GateError, Passed};
@@ -19,7 +18,7 @@ use event::{
     Timestamp,
 };
 use fold::ahead::{Ahead, AheadRow, CannotGiveAhead};
-use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, approval_id, stream};
+use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, stream};
 use fold::seat::{SeatState, Seats};
 use fold::{Projection, decode};
 use record::{Append, Decided, RowKey};
@@ -98,21 +97,13 @@ impl From<record::Error> for AnswerError {
 }
 
 impl Gate {
-    /// The approval of exactly this call, when one was ever asked for.
-    pub(crate) async fn approval_of(&self, call: &Call) -> Result<Option<ApprovalRow>, GateError> {
-        let Some((_, component)) = component(call, self.parts.catalogue.as_ref()) else { return Ok(None) };
-        let id = approval_id(&call.origin, &call.tool, &call.content(), &component);
-        self.approval(&id).await
-    }
-
-    /// What was given ahead to the seat of `call` for its tool on its resource.
-    pub(crate) async fn ahead_of(&self, call: &Call) -> Result<Option<AheadRow>, GateError> {
-        let crate::Payload::Tool(input) = &call.payload else { return Ok(None) };
+    /// Where what was given ahead to the seat of `call` is, for its tool on its resource.
+    pub(crate) fn ahead_key(&self, call: &Call) -> Option<String> {
+        let crate::Payload::Tool(input) = &call.payload else { return None };
         let catalogue = &self.parts.catalogue;
-        let Some(spec) = catalogue.tool(&call.tool) else { return Ok(None) };
-        let Ok(resource) = catalogue.resource(&spec, input) else { return Ok(None) };
-        let key = fold::ahead::key(&call.seat, &call.tool, &Digest::of(resource.text().as_bytes()));
-        Ok(decode(self.parts.record.row(Ahead.name(), &key).await?.as_ref()))
+        let spec = catalogue.tool(&call.tool)?;
+        let resource = catalogue.resource(&spec, input).ok()?;
+        Some(fold::ahead::key(&call.seat, &call.tool, &Digest::of(resource.text().as_bytes())))
     }
 
     /// What the person said who said no to it; rows hold none of their words, so their event is asked.

@@ -22,6 +22,9 @@ pub enum EffectClass {
     Destructive,
     /// Changes who may do what.
     Privileged,
+    /// Its manifest does not say: each call is judged by itself ([`crate::Classifier`]). No call has this class.
+    #[serde(skip)]
+    Undeclared,
 }
 
 impl EffectClass {
@@ -31,11 +34,23 @@ impl EffectClass {
         self != Self::Read
     }
 
-    /// Every class, in order.
+    /// Every class that a call can have, in order.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Draft, Self::Write, Self::External, Self::Destructive, Self::Privileged];
 
-    /// The class of a word.
+    /// The class of a call of such a tool as long as nobody judged it: the one that waits for a person's yes.
+    #[must_use]
+    pub fn assumed(self) -> Self {
+        if self == Self::Undeclared { Self::Privileged } else { self }
+    }
+
+    /// What a tool was offered as, by [`EffectClass::word`].
+    #[must_use]
+    pub fn offered(word: &str) -> Option<Self> {
+        if word == Self::Undeclared.word() { Some(Self::Undeclared) } else { Self::of_word(word) }
+    }
+
+    /// The class of a word that a call can have.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.word() == word)
@@ -51,6 +66,7 @@ impl EffectClass {
             Self::External => "external",
             Self::Destructive => "destructive",
             Self::Privileged => "privileged",
+            Self::Undeclared => "undeclared",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! a failed effect surely did not happen, and the label of what was read. Pure.
 
 use crate::begin::HeldCall;
+use crate::call::{Call, Payload};
 use crate::catalogue::Resource;
 use crate::permit::Admission;
 use crate::reach::{FailureKind, Output, Reached};
@@ -62,12 +63,16 @@ fn seconds(held: &HeldCall, lasted_ms: i64) -> u64 {
 }
 
 /// Usage that is missing after the call may have left is unknown, never zero.
-pub(crate) fn held_outcome(held: &HeldCall, reached: &Reached, lasted_ms: i64) -> Ended {
+pub(crate) fn held_outcome(held: &HeldCall, call: &Call, reached: &Reached, lasted_ms: i64) -> Ended {
     let (hold, amount, accounts) = (held.hold.clone(), held.price.amount, held.accounts.clone());
     let seconds = seconds(held, lasted_ms);
     if reached.outcome.is_err() && !reached.request_sent {
         // What stopped it is the step's to say: its sentence may quote what somebody said.
         let reason = "no request left".to_owned();
+        return Ended { end: HoldEnd::Released { hold, held: amount, accounts, reason }, blocks: None };
+    }
+    if let Some(status) = declined(call, reached) {
+        let reason = format!("the other side declined the request with {status}: nothing was bought");
         return Ended { end: HoldEnd::Released { hold, held: amount, accounts, reason }, blocks: None };
     }
     let settled = |charged, usage| HoldEnd::Settled {
@@ -104,10 +109,25 @@ pub(crate) fn held_outcome(held: &HeldCall, reached: &Reached, lasted_ms: i64) -
     }
 }
 
+/// The statuses by which the other side declines a request before it has done anything for it: the request is wrong, not
+/// allowed, not paid for or too large (RFC 9110, section 15.5), it comes too soon (RFC 6585, section 4), or there is too
+/// much to do (529, by convention). What fails on the other side may have cost something first, so no other 5xx is one.
+const DECLINES: [u16; 9] = [400, 401, 402, 403, 404, 413, 422, 429, 529];
+
+/// The status by which the other side declined a call of a model that failed. Only the host's own account counts: a
+/// guest's word would not. A call of a model makes one request, so one answer says all; of a tool it does not.
+fn declined(call: &Call, reached: &Reached) -> Option<u16> {
+    match (&call.payload, &reached.outcome, reached.readings.as_slice()) {
+        (Payload::Infer(_), Err(_), [reading]) if DECLINES.contains(&reading.status) => Some(reading.status),
+        _ => None,
+    }
+}
+
 fn figures(held: &HeldCall, reached: &Reached, seconds: u64) -> Figures {
     let price = &held.price;
     let (usage, is_model) = match &reached.outcome {
         Ok(Output::Model(response)) => (response.usage, true),
+        Ok(Output::Unusable { usage, .. }) => (Some(*usage), true),
         Ok(Output::Tool(_)) => (Some(event::Usage::default()), false),
         Err(_) => (None, false),
     };
@@ -158,6 +178,8 @@ pub(crate) fn source_label(admission: &Admission, reached: &Reached) -> Label {
     let with_credential = admission.routes.iter().any(|route| route.credential.is_some());
     match (&admission.resource, reached.readings.is_empty()) {
         (_, true) => Label::join_all([]),
+        // What a model writes derives from what it was shown, and from nothing that its provider knows besides.
+        (Resource::Model(_), false) => Label::join_all([]),
         (Resource::Origin { .. }, false) if !with_credential => Label::public_untrusted(),
         (_, false) => Label { readers: event::Readers::Unknown, integrity: event::Integrity::Untrusted },
     }

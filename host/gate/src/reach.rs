@@ -2,7 +2,7 @@
 
 use crate::model::InferResponse;
 use crate::permit::Permit;
-use event::{Digest, Timestamp};
+use event::{Digest, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -32,6 +32,14 @@ pub enum Output {
     Tool(Value),
     /// From a model.
     Model(InferResponse),
+    /// A model answered, and its answer cannot be used: to whoever asked it is a failure, to the purse it is what was
+    /// used.
+    Unusable {
+        /// Why it cannot be used.
+        failure: Failure,
+        /// What the provider says was used.
+        usage: Usage,
+    },
 }
 
 /// One answer from outside, as the way out saw it: what a receipt is made of.

@@ -56,7 +56,12 @@ impl Chance {
 /// What a model may come to, and whether the world charges for it.
 fn outcome(chance: &mut Chance) -> Said {
     let used = |input, output| {
-        said(Some(event::Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output, ..event::Usage::default() }))
+        said(Some(event::Usage {
+            input_tokens: input,
+            cached_input_tokens: 0,
+            output_tokens: output,
+            ..event::Usage::default()
+        }))
     };
     let reached = match chance.below(16) {
         0 => said(None),

@@ -5,11 +5,13 @@
 
 mod address;
 mod fault;
+mod flow;
 #[cfg(target_arch = "wasm32")]
 mod outgoing;
 
 pub use address::Address;
 pub use fault::failure_of;
+pub use flow::{Flow, Flows, Waits};
 
 use crate::Failure;
 

@@ -49,6 +49,7 @@ fn shown(word: &str) -> Result<(), Failure> {
             kind: FailureKind::Stopped,
             message: "the host said stop".to_owned(),
             retry_after_ms: None,
+            usage: None,
         }),
     }
 }
@@ -98,6 +99,7 @@ fn json(text: &str) -> Result<Value, Failure> {
         kind: FailureKind::Malformed,
         message: format!("the conversation holds something that is not JSON: {e}"),
         retry_after_ms: None,
+        usage: None,
     })
 }
 
@@ -132,5 +134,5 @@ fn failed(failure: talk::Failure) -> Failure {
         talk::FailureKind::Refused => FailureKind::Refused,
         talk::FailureKind::Malformed => FailureKind::Malformed,
     };
-    Failure { kind, message: failure.message, retry_after_ms: None }
+    Failure { kind, message: failure.message, retry_after_ms: None, usage: None }
 }

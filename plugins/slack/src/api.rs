@@ -95,6 +95,28 @@ impl<'a> Api<'a> {
         understand(method, &self.post(method, body)?, Some(already)).map(|_| ())
     }
 
+    /// Hands the bytes of a file over, which nobody sees until it is shared: its id.
+    ///
+    /// # Errors
+    /// As [`Api::send`], and when where Slack takes files cannot be reached or does not take it.
+    pub fn hand_over(&self, name: &str, bytes: &[u8]) -> Result<String, Failure> {
+        let method = "files.getUploadURLExternal";
+        let headers = vec![("content-type", "application/x-www-form-urlencoded")];
+        let form = format!("filename={name}&length={}", bytes.len()).into_bytes();
+        let answer = understand(method, &self.exchange(method, Method::Post, headers, form)?, None)?;
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        let (Some(url), Some(id)) = (text("upload_url"), text("file_id")) else {
+            return Err(Failure::new(Kind::Malformed, "Slack does not say where it takes the file"));
+        };
+        let headers = vec![("content-type", "application/octet-stream")];
+        let address = Address::parse(url)?;
+        let ask = Ask { method: Method::Post, address, headers, body: bytes.to_vec(), reply_bytes_max: REPLY_BYTES_MAX };
+        match self.wire.exchange(&ask)?.status {
+            200 => Ok(id.to_owned()),
+            status => Err(Failure::new(Kind::Unavailable, format!("the file was answered with status {status}"))),
+        }
+    }
+
     fn post(&self, method: &str, body: &Value) -> Result<Reply, Failure> {
         let headers = vec![("content-type", "application/json; charset=utf-8")];
         self.exchange(method, Method::Post, headers, body.to_string().into_bytes())

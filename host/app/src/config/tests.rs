@@ -149,3 +149,29 @@ fn paths_are_beside_the_file_and_an_office_needs_a_purse() {
     let error = read(&SMALL.replace("day = \"5.00\"", ""), &[]).unwrap_err().to_string();
     assert!(error.contains("purse"), "{error}");
 }
+
+#[test]
+fn a_model_has_a_profile_and_the_main_one_is_the_front_desks() {
+    use super::Profile;
+    let (office, rest) = SMALL.split_once("model = \"scripted/story\"\n").unwrap();
+    let with = |office_model: &str, models: &str| read(&format!("{office}{office_model}{rest}{models}"), &[]);
+    let profiles =
+        "[[model]]\nfor = \"main\"\nmodel = \"a/b\"\n[[model]]\nfor = \"small\"\nmodel = \"a/c\"\n";
+    let config = with("", profiles).unwrap();
+    assert_eq!((config.office.model.as_str(), config.model(Profile::Main)), ("a/b", Some("a/b")));
+    assert_eq!((config.model(Profile::Small), config.model(Profile::Classifier)), (Some("a/c"), None));
+    assert_eq!(config.models_named().count(), 2);
+    for (office_model, models, said) in [
+        ("", "", "`for = \"main\"`"),
+        ("model = \"x/y\"\n", profiles, "say it once"),
+        (
+            "model = \"x/y\"\n",
+            "[[model]]\nfor = \"small\"\nmodel = \"a/c\"\n".repeat(2).as_str(),
+            "two `[[model]]`",
+        ),
+        ("", "[[model]]\nfor = \"large\"\nmodel = \"a/c\"\n", "unknown variant `large`"),
+    ] {
+        let error = with(office_model, models).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -54,7 +54,9 @@ fn params(function: &Function, input: &Value, limits: &Limits) -> Result<Vec<Val
 
 /// What the function gave, or the failure that it gave instead.
 fn answer(ty: Option<&Type>, given: Option<Val>, limits: &Limits) -> Result<Value, Failure> {
-    let unlike = |reason: String| failed(FailureKind::Guest, format!("the answer is not what its type says: {reason}"));
+    let unlike = |reason: String| {
+        failed(FailureKind::Guest, format!("the answer is not what its type says: {reason}"))
+    };
     match (ty, given) {
         (Some(Type::Result(result)), Some(Val::Result(Ok(inside)))) => {
             value::maybe(result.ok(), inside).map_err(unlike)

@@ -40,7 +40,10 @@ impl Shapes {
     ///
     /// # Errors
     /// A sentence: what has no likeness in JSON.
-    pub(super) fn object<'t>(&mut self, fields: impl Iterator<Item = (&'t str, Type)>) -> Result<Value, String> {
+    pub(super) fn object<'t>(
+        &mut self,
+        fields: impl Iterator<Item = (&'t str, Type)>,
+    ) -> Result<Value, String> {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for (name, ty) in fields {
             if !matches!(ty, Type::Option(_)) {
@@ -49,7 +52,9 @@ impl Shapes {
             let shape = self.of(&ty).map_err(|reason| format!("`{name}`: {reason}"))?;
             properties.insert(name.to_owned(), shape);
         }
-        Ok(json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}))
+        Ok(
+            json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+        )
     }
 
     /// What a function that gives `ty` answers when it does not fail.
@@ -74,7 +79,8 @@ impl Shapes {
     }
 
     fn of(&mut self, ty: &Type) -> Result<Value, String> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| format!("its types unfold to more than {TYPES_MAX}"))?;
+        self.left =
+            self.left.checked_sub(1).ok_or_else(|| format!("its types unfold to more than {TYPES_MAX}"))?;
         if self.depth >= DEPTH_MAX {
             return Err(format!("its types nest deeper than {DEPTH_MAX}"));
         }
@@ -126,7 +132,9 @@ impl Shapes {
     fn tuple(&mut self, types: impl Iterator<Item = Type>) -> Result<Value, String> {
         let items = types.map(|ty| self.of(&ty)).collect::<Result<Vec<_>, _>>()?;
         let count = items.len();
-        Ok(json!({"type": "array", "prefixItems": items, "items": false, "minItems": count, "maxItems": count}))
+        Ok(
+            json!({"type": "array", "prefixItems": items, "items": false, "minItems": count, "maxItems": count}),
+        )
     }
 
     fn variant<'t>(&mut self, cases: impl Iterator<Item = (&'t str, Option<Type>)>) -> Result<Value, String> {

@@ -52,14 +52,17 @@ pub(super) fn val(ty: &Type, json: &Value) -> Result<Val, String> {
         (Type::Option(_), Value::Null) => Val::Option(None),
         (Type::Option(option), _) => {
             let inner = option.ty();
-            let inside = if matches!(inner, Type::Option(_)) { json.get("some").ok_or("no `some`")? } else { json };
+            let inside =
+                if matches!(inner, Type::Option(_)) { json.get("some").ok_or("no `some`")? } else { json };
             Val::Option(Some(Box::new(val(&inner, inside)?)))
         }
         (Type::Result(result), _) => {
             let (name, inside) = case(json)?;
             match name {
                 "ok" => Val::Result(Ok(payload(result.ok(), inside.filter(|json| !json.is_null()), name)?)),
-                "error" => Val::Result(Err(payload(result.err(), inside.filter(|json| !json.is_null()), name)?)),
+                "error" => {
+                    Val::Result(Err(payload(result.err(), inside.filter(|json| !json.is_null()), name)?))
+                }
                 other => return Err(no_case(other)),
             }
         }
@@ -167,7 +170,10 @@ fn integer<N: TryFrom<i64> + TryFrom<u64>>(json: &Value) -> Result<N, String> {
     found.ok_or_else(|| "no integer that fits".to_owned())
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "what is lost is precision, which a 32-bit float never had")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what is lost is precision, which a 32-bit float never had"
+)]
 fn float32(number: &Number) -> Result<f32, String> {
     let near = number.as_f64().map(|x| x as f32).filter(|x| x.is_finite());
     near.ok_or_else(|| "no 32-bit number that fits".to_owned())
@@ -196,7 +202,11 @@ fn vals(ty: &Type, items: &[Value]) -> Result<Vec<Val>, String> {
 }
 
 fn array(items: impl Iterator<Item = (Type, Val)>) -> Result<Value, String> {
-    items.enumerate().map(|(n, (ty, item))| at(n, json(&ty, item))).collect::<Result<Vec<_>, _>>().map(Value::Array)
+    items
+        .enumerate()
+        .map(|(n, (ty, item))| at(n, json(&ty, item)))
+        .collect::<Result<Vec<_>, _>>()
+        .map(Value::Array)
 }
 
 /// A case by its name, and what stands in it: `"name"`, or `{"name": …}`.

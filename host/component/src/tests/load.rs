@@ -96,7 +96,7 @@ async fn two_plugins_of_one_name_do_not_load() {
 async fn a_plugin_is_listed_as_its_component_and_manifest_say() {
     let kit = kit(small(), &[component("hostile"), component("parrot")], &[granted(Vec::new())], &[]).await;
     let names: Vec<String> = kit.hands.tools().iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!((names.len(), names.first().map(String::as_str)), (11, Some("hostile.dirt")));
+    assert_eq!((names.len(), names.first().map(String::as_str)), (12, Some("hostile.dirt")));
     assert!(names.is_sorted());
     let push = kit.hands.tool("hostile.push").unwrap();
     assert_eq!((push.effect, &push.touches), (EffectClass::External, &Touches::OriginOf("/url".to_owned())));

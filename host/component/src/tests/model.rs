@@ -22,7 +22,8 @@ async fn text_is_heard_as_it_is_written_and_counts_as_it_is_answered() {
     let response = answer(&kit, "one two three", &heard).await;
     assert_eq!(response.parts, [Part::Text("one two three".to_owned())]);
     assert_eq!(*heard.0.lock().unwrap(), ["one ", "two ", "three"]);
-    let usage = event::Usage { input_tokens: 11, cached_input_tokens: 3, cache_write_tokens: 2, output_tokens: 5 };
+    let usage =
+        event::Usage { input_tokens: 11, cached_input_tokens: 3, cache_write_tokens: 2, output_tokens: 5 };
     assert_eq!((response.stop, response.usage), (StopReason::End, Some(usage)));
 }
 

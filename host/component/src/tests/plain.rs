@@ -73,7 +73,12 @@ async fn every_kind_of_type_goes_in_and_comes_back() {
     for (figure, large, perhaps, outcome) in [
         (json!("everywhere"), json!(7), json!(null), json!({"ok": "fine"})),
         (json!({"dot": point}), json!("18446744073709551615"), json!({"some": null}), json!({"error": 9})),
-        (json!({"circle": [point, 1.5]}), json!(9_007_199_254_740_991_u64), json!({"some": 3}), json!({"ok": ""})),
+        (
+            json!({"circle": [point, 1.5]}),
+            json!(9_007_199_254_740_991_u64),
+            json!({"some": 3}),
+            json!({"ok": ""}),
+        ),
     ] {
         let input = all(figure.clone(), large.clone(), perhaps.clone(), outcome.clone());
         assert_eq!(kit.hands.check_input(&kit.hands.tool("sums.same").unwrap(), &input), Ok(()), "{input}");
@@ -149,8 +154,16 @@ async fn a_manifest_beside_a_component_counts_and_is_part_of_its_digest() {
 #[tokio::test]
 async fn a_manifest_that_names_no_function_of_the_component_does_not_load() {
     for (from, to, words) in [
-        ("sums.words", "sums.letters", "no function `letters` is there for the tool `sums.letters`; it exports `acme:sums"),
-        ("kinds@1.0.0#middle", "kinds@1.0.0#edge", "is to be `acme:sums/kinds@1.0.0#edge`, which it does not export"),
+        (
+            "sums.words",
+            "sums.letters",
+            "no function `letters` is there for the tool `sums.letters`; it exports `acme:sums",
+        ),
+        (
+            "kinds@1.0.0#middle",
+            "kinds@1.0.0#edge",
+            "is to be `acme:sums/kinds@1.0.0#edge`, which it does not export",
+        ),
     ] {
         let (_folder, path) = with_manifest("sums", &MANIFEST.replace(from, to));
         let said = refused(&[path], &[]).await.to_string();

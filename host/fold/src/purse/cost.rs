@@ -118,12 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn used(input: u64, cached: u64, output: u64) -> Usage {
-        Usage {
-            input_tokens: input,
-            cached_input_tokens: cached,
-            output_tokens: output,
-            ..Usage::default()
-        }
+        Usage { input_tokens: input, cached_input_tokens: cached, output_tokens: output, ..Usage::default() }
     }
 
     fn usd(dollars: i64) -> Option<NanoUsd> {

@@ -104,6 +104,8 @@ impl Watch {
             TurnEnding::DeniedAgain => "the turn ended: the same call was denied twice",
             TurnEnding::StepsSpent => "the turn ended: its steps ran out",
             TurnEnding::Failed => "the turn failed",
+            TurnEnding::Stopped => "the turn was stopped",
+            TurnEnding::OutOfTime => "the turn ended: its time ran out",
         };
         let summary = ended.summary.text().trim();
         let status = if summary.is_empty() { how.to_owned() } else { format!("{how}: {summary}") };

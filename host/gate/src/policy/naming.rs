@@ -12,11 +12,12 @@ use event::PolicyText;
 /// Every fault of reading.
 pub fn naming(files: &[PolicyText], tools: &[String]) -> Result<Vec<String>, Vec<Problem>> {
     let all = readings(files)?;
-    let names = |read: &&super::text::Read| read.is_particular() && tools.iter().any(|tool| read.speaks_of(tool));
+    let names =
+        |read: &&super::text::Read| read.is_particular() && tools.iter().any(|tool| read.speaks_of(tool));
     let mut named: Vec<String> = all.iter().filter(names).map(|read| read.outline.id.clone()).collect();
-    let cases = files.iter().filter(|file| {
-        matches!(file_kind(&file.name), Some(FileKind::Allows | FileKind::Denies))
-    });
+    let cases = files
+        .iter()
+        .filter(|file| matches!(file_kind(&file.name), Some(FileKind::Allows | FileKind::Denies)));
     // A case that does not parse keeps its set from loading with these tools too.
     let read = cases.filter_map(|file| Case::parse(&file.name, &file.text).ok().map(|case| (file, case)));
     let about = read.filter(|(_, case)| tools.contains(&case.question().tool));
@@ -33,7 +34,10 @@ mod tests {
     fn policies_and_cases_that_name_a_tool_are_named() {
         let named = naming(&shipped_files(), &["web.fetch".to_owned()]).unwrap();
         assert!(named.contains(&"assistant-fetches".to_owned()), "{named:?}");
-        assert!(named.contains(&"cases/ALLOW/assistant-fetches-a-granted-origin.json".to_owned()), "{named:?}");
+        assert!(
+            named.contains(&"cases/ALLOW/assistant-fetches-a-granted-origin.json".to_owned()),
+            "{named:?}"
+        );
         // It is about every action, and loads without any one of them.
         assert!(!named.contains(&"consequential-asks".to_owned()), "{named:?}");
         assert!(!named.contains(&"assistant-posts".to_owned()), "{named:?}");

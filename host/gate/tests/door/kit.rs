@@ -274,7 +274,7 @@ pub fn person(name: &str) -> PrincipalId {
     PrincipalId::parse(name).unwrap()
 }
 
-fn policies() -> Vec<PolicyText> {
+pub fn policies() -> Vec<PolicyText> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "cedar"));
@@ -313,7 +313,8 @@ impl Office {
     pub async fn without_a_purse(record: Record, clock: Arc<Hands>) -> Result<Gate, GateError> {
         let files = policies();
         let digest = gate::policy::digest(&files);
-        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
+        let applied =
+            PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None };
         append(&record, "seed", applied.into()).await;
         let component = Digest::of(b"component");
         let catalogue = Arc::new(Shelf { post: EffectClass::External, component });
@@ -322,13 +323,9 @@ impl Office {
 
     async fn filled(self) -> Self {
         let office = self;
-        let files = policies();
-        let digest = gate::policy::digest(&files);
-        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
         let held = |name: &str, principal: &str| SeatHeld { seat: seat(name), principal: person(principal) };
         for (n, fact) in [
-            Fact::from(applied),
-            created("owner", "owner", &["*", "record:*"]).into(),
+            Fact::from(created("owner", "owner", &["*", "record:*"])),
             held("owner", "person_owner").into(),
             created("clerk", "assistant", &[]).into(),
             held("clerk", "person_clerk").into(),
@@ -360,8 +357,14 @@ impl Office {
         let catalogue = Arc::new(Shelf { post, component: Digest::of(component.as_bytes()) });
         let seed = policies();
         let digest = gate::policy::digest(&seed);
-        let applied =
-            PolicyApplied { digest, files: seed, base: None, reason: String::new(), corrective: false };
+        let applied = PolicyApplied {
+            digest,
+            files: seed,
+            base: None,
+            reason: String::new(),
+            corrective: false,
+            by: None,
+        };
         let purse = budget(AppliesTo::Organisation, Period::Day, usd("1"));
         for fact in [Fact::from(applied), prices(price()).into(), purse.into()] {
             append(&record, "seed", fact).await;

@@ -7,6 +7,7 @@
 
 mod approvals;
 mod children;
+mod classify;
 mod effects;
 mod kit;
 mod purse;

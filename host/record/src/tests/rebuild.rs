@@ -116,6 +116,8 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
                 reply_to: None,
                 model: "scripted".into(),
                 steps_max: 60,
+                ms_max: None,
+                asked: None,
                 drill: false,
             }
             .into()

@@ -3,11 +3,11 @@
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
     ErrorCode, Fields, IncomingBody, IncomingResponse, Method as WasiMethod, OutgoingBody, OutgoingRequest,
-    Scheme, http_error_code,
+    RequestOptions, Scheme, http_error_code,
 };
-use wasip2::io::streams::StreamError;
+use wasip2::io::streams::{InputStream, StreamError};
 
-use super::{Ask, Method, Outgoing, Reply, Wire, failure_of};
+use super::{Ask, Flow, Flows, Method, Outgoing, Reply, Waits, Wire, failure_of};
 use crate::Failure;
 
 /// How much one `blocking-write-and-flush` takes, in bytes. The limit is that of `wasi:io`.
@@ -17,14 +17,74 @@ const READ_BYTES_MAX: usize = 64 * 1_024;
 
 impl Wire for Outgoing {
     fn exchange(&self, ask: &Ask) -> Result<Reply, Failure> {
-        send(ask).and_then(|response| read(&response, ask.reply_bytes_max)).map_err(|code| {
+        send(ask, None).and_then(|response| read(&response, ask.reply_bytes_max)).map_err(|code| {
             // The origin is the caller's own input, so it may stand in the sentence.
             failure_of(&code, &ask.address.origin())
         })
     }
 }
 
-fn send(ask: &Ask) -> Result<IncomingResponse, ErrorCode> {
+impl Flows for Outgoing {
+    fn open(&self, ask: &Ask, waits: Waits) -> Result<Box<dyn Flow>, Failure> {
+        let origin = ask.address.origin();
+        let opened = send(ask, Some(options(waits))).and_then(|response| {
+            let headers = response.headers().entries();
+            let unread = |()| unexpected("the response was read twice");
+            let body = response.consume().map_err(unread)?;
+            let stream = body.stream().map_err(unread)?;
+            Ok(Coming { stream, _body: body, response, headers, origin: origin.clone() })
+        });
+        match opened {
+            Ok(coming) => Ok(Box::new(coming)),
+            Err(code) => Err(failure_of(&code, &origin)),
+        }
+    }
+}
+
+/// A response whose body is still to come. The stream is a child of the body, and goes first.
+struct Coming {
+    stream: InputStream,
+    _body: IncomingBody,
+    response: IncomingResponse,
+    headers: Vec<(String, Vec<u8>)>,
+    origin: String,
+}
+
+impl Flow for Coming {
+    fn status(&self) -> u16 {
+        self.response.status()
+    }
+
+    fn headers(&self) -> &[(String, Vec<u8>)] {
+        &self.headers
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        // Ends because an answer of nothing is asked again only when there is more to come.
+        loop {
+            match self.stream.blocking_read(READ_BYTES_MAX as u64) {
+                Ok(bytes) if bytes.is_empty() => continue,
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(StreamError::Closed) => return Ok(None),
+                Err(StreamError::LastOperationFailed(e)) => {
+                    return Err(failure_of(&code_of(&e), &self.origin));
+                }
+            }
+        }
+    }
+}
+
+/// How long the host should wait. It may wait less.
+fn options(waits: Waits) -> RequestOptions {
+    let nanoseconds = |ms: u64| Some(ms.saturating_mul(1_000_000));
+    let options = RequestOptions::new();
+    // A host that knows no such option waits as long as it does.
+    let _ = options.set_first_byte_timeout(nanoseconds(waits.first_byte_ms));
+    let _ = options.set_between_bytes_timeout(nanoseconds(waits.between_bytes_ms));
+    options
+}
+
+fn send(ask: &Ask, options: Option<RequestOptions>) -> Result<IncomingResponse, ErrorCode> {
     let request = OutgoingRequest::new(headers_of(ask)?);
     let invalid = |()| ErrorCode::HttpRequestUriInvalid;
     let method = match ask.method {
@@ -39,7 +99,7 @@ fn send(ask: &Ask) -> Result<IncomingResponse, ErrorCode> {
 
     let body = request.body().map_err(|()| unexpected("the request has no body to write"))?;
     // The body is written after the request is handed over: until then nobody reads from it.
-    let pending = handle(request, None)?;
+    let pending = handle(request, options)?;
     write(body, &ask.body)?;
     pending.subscribe().block();
     match pending.get() {

@@ -79,5 +79,5 @@ fn response(parts: Vec<Part>, stop: StopReason) -> Response {
 }
 
 fn failure(kind: FailureKind, retry_after_ms: Option<u64>) -> Failure {
-    Failure { kind, message: "as asked".to_owned(), retry_after_ms }
+    Failure { kind, message: "as asked".to_owned(), retry_after_ms, usage: None }
 }

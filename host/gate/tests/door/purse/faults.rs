@@ -11,7 +11,12 @@ use std::sync::Arc;
 #[tokio::test]
 async fn what_a_call_used_is_never_zero_for_want_of_a_figure() {
     let usage = |input, cached, output| {
-        Some(Usage { input_tokens: input, cached_input_tokens: cached, output_tokens: output, ..Usage::default() })
+        Some(Usage {
+            input_tokens: input,
+            cached_input_tokens: cached,
+            output_tokens: output,
+            ..Usage::default()
+        })
     };
     for (what, reached) in [
         ("an answer without usage", said(None)),
@@ -39,11 +44,7 @@ async fn what_a_call_used_is_never_zero_for_want_of_a_figure() {
 async fn usage_above_the_hold_is_charged_and_refuses_its_budgets_until_a_person_has_looked() {
     let office = office().await;
     office.limit(AppliesTo::Seat(seat("desk")), Period::Day, "1").await;
-    office.world.answers(said(Some(Usage {
-        input_tokens: 9_000,
-        output_tokens: 90,
-        ..Usage::default()
-    })));
+    office.world.answers(said(Some(Usage { input_tokens: 9_000, output_tokens: 90, ..Usage::default() })));
     assert!(is_done(&office.pass(office.infer(1, 1)).await), "the answer is there and is given");
     let charged = NanoUsd(9_000 * 1_000 + 90 * 5_000);
     let hold = taken(&office.events().await).remove(0);
@@ -75,7 +76,8 @@ async fn usage_above_the_hold_is_charged_and_refuses_its_budgets_until_a_person_
 async fn absurd_figures_block_and_never_wrap() {
     for (input, output) in [(u64::MAX, 1), (1 << 53, 1), (50, u64::MAX), (u64::MAX, u64::MAX)] {
         let office = office().await;
-        let usage = Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output, ..Usage::default() };
+        let usage =
+            Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output, ..Usage::default() };
         office.world.answers(said(Some(usage)));
         office.pass(office.infer(1, 1)).await;
         let day = day(&office).await;

@@ -1,0 +1,4 @@
+//! Chat Completions.
+
+pub(crate) mod answer;
+pub(crate) mod ask;

@@ -1,0 +1,4 @@
+//! Responses.
+
+pub(crate) mod answer;
+pub(crate) mod ask;
