@@ -112,5 +112,3 @@ fn anchor(text: &str) -> Result<Anchor> {
 pub(crate) fn print(text: &str) -> Result<ExitCode> {
     pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
 }
-
-}
