@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod approvals;
+mod canary;
 mod cards;
 mod converse;
 mod crash;

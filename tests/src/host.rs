@@ -41,17 +41,24 @@ impl Host {
     pub async fn serve(config: &Path) -> Self {
         let config = config.to_path_buf();
         // On a thread of its own: what the host asks while it starts is answered by servers of the test.
-        tokio::task::spawn_blocking(move || Self::started(&config)).await.unwrap()
+        tokio::task::spawn_blocking(move || Self::started(&config, Command::new(binary()))).await.unwrap()
     }
 
-    fn started(config: &Path) -> Self {
-        let mut child = Command::new(binary())
+    /// The same, with every line it logs, at every level, in the file `log`.
+    pub async fn serve_logging(config: &Path, log: &Path) -> Self {
+        let (config, log) = (config.to_path_buf(), std::fs::File::create(log).unwrap());
+        let mut command = Command::new(binary());
+        command.env("CHANCERY_LOG", "trace").stderr(log);
+        tokio::task::spawn_blocking(move || Self::started(&config, command)).await.unwrap()
+    }
+
+    fn started(config: &Path, mut command: Command) -> Self {
+        let mut child = command
             .arg("--config")
             .arg(config)
             .arg("serve")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

@@ -157,7 +157,7 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
@@ -212,6 +212,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
             journal: None,
+            socket: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -221,7 +222,8 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
         let office = built.clone();
         let running = tokio::spawn(async move {
-            let socket = app::serve::socket(office.clone(), stop.clone());
+            let (line, _) = watch::channel(front::slack::socket::Line::default());
+            let socket = app::serve::socket(office.clone(), line, stop.clone());
             tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
         });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }

@@ -42,6 +42,7 @@ struct Inner {
     whispers: Vec<Value>,
     tokens: Vec<String>,
     reactions: Vec<Value>,
+    homes: Vec<Value>,
     sockets: Option<String>,
     mood: Mood,
 }
@@ -63,6 +64,7 @@ impl Slack {
             whispers: Vec::new(),
             tokens: Vec::new(),
             reactions: Vec::new(),
+            homes: Vec::new(),
             sockets: None,
             mood: Mood::Good,
         }));
@@ -72,6 +74,7 @@ impl Slack {
             .route("/api/chat.update", post(update))
             .route("/api/chat.postEphemeral", post(post_ephemeral))
             .route("/api/reactions.add", post(react))
+            .route("/api/views.publish", post(publish))
             .route("/api/emoji.list", any(emoji))
             .route("/api/apps.connections.open", any(sockets))
             .with_state(inner.clone());
@@ -99,6 +102,11 @@ impl Slack {
     /// Who asks for an address of a connection here gets one of `socket`.
     pub fn set_sockets(&self, socket: &crate::socket::Socket) {
         self.inner.lock().unwrap().sockets = Some(socket.origin.replacen("http://", "ws://", 1));
+    }
+
+    /// The Home tabs that were published.
+    pub fn homes(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().homes.clone()
     }
 
     /// The emoji that were put on messages.
@@ -132,8 +140,9 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
-    axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false}))
+    let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
+    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
     .into_response()
 }
 
@@ -187,6 +196,12 @@ async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>
     note_token(&inner, &headers);
     inner.lock().unwrap().reactions.push(body.0);
     axum::Json(json!({"ok": true})).into_response()
+}
+
+async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().homes.push(body.0);
+    axum::Json(json!({"ok": true, "view": {"id": "V1"}})).into_response()
 }
 
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {

@@ -71,7 +71,7 @@ pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
 }
 
 /// A reader that has seen enough, such as `head`, is no error.
-fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
+pub(crate) fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
     match printed {
         Err(error)
             if error

@@ -43,12 +43,6 @@ impl Store {
         self.folder.join(format!("{digest}.wasm"))
     }
 
-    /// Whether the component is here. Says nothing of its bytes.
-    #[must_use]
-    pub fn has(&self, digest: &Digest) -> bool {
-        self.path(digest).is_file()
-    }
-
     /// Keeps a component.
     ///
     /// # Errors
