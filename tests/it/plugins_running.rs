@@ -61,6 +61,7 @@ async fn call(office: &Office, tool: &str, input: Value, attempt: u32) -> Passed
         cause,
         fence: None,
         within: Vec::new(),
+        drill: false,
     };
     office.built.gate.pass(call, None).await.unwrap()
 }
