@@ -115,7 +115,7 @@ async fn a_call_by_hand_is_on_the_record_in_the_seat_of_whoever_made_it() {
     desk.does(&ECHO);
     let events = desk.events().await;
     let at = events.iter().position(|event| matches!(&event.fact, Fact::CallTried(_))).unwrap();
-    let Fact::CallTried(tried) = &events[at].fact else { unreachable!() };
+    let Fact::CallTried(tried) = &events[at].fact else { panic!("no trial") };
     assert_eq!((tried.by.as_str(), tried.seat.as_str()), ("person_operator", "seat_owner"));
     let Fact::CallAdmitted(admitted) = &events[at + 1].fact else { panic!("{:?}", events[at + 1].fact) };
     assert_eq!(admitted.policies, ["owner-tries"]);

@@ -125,7 +125,7 @@ impl Stage {
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Solver => Ok(solver()),
             Self::Tests => {
-                registry();
+                plugin_programs();
                 runner::run(paths, args).map(Outcome::Tested)
             }
             Self::Clippy => {
@@ -148,11 +148,13 @@ fn solver() -> Outcome {
     }
 }
 
-/// Installs the registry that tests of plugins pull from, where that is possible. Without it these tests fail, and say
-/// what to install.
-fn registry() {
-    if !is_there(Command::new("docker-registry").arg("--version")) && apt::is_here() {
-        let _ = apt::install(&["docker-registry"]);
+/// Installs the registry that tests of plugins pull from, and the program that signs for them, where that is possible.
+/// Without them these tests fail, and say what to install.
+fn plugin_programs() {
+    for (program, option) in [("docker-registry", "--version"), ("minisign", "-v")] {
+        if !is_there(Command::new(program).arg(option)) && apt::is_here() {
+            let _ = apt::install(&[program]);
+        }
     }
 }
 
