@@ -3,8 +3,12 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod approvals;
+mod boundaries;
+mod canary;
 mod cards;
+mod converse;
 mod crash;
+mod effects;
 mod flow;
 mod guards;
 mod hostile;
@@ -12,10 +16,17 @@ mod hosts;
 mod models;
 mod noes;
 mod often_killed;
+mod plugins;
+mod plugins_made;
+mod plugins_running;
+mod plugins_sources;
 mod policy;
 mod purse;
 mod seats;
 mod shape;
 mod shred;
 mod slack_out;
+mod slack_socket;
 mod start;
+mod turn;
+mod turn_killed;

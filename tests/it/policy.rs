@@ -291,7 +291,7 @@ async fn a_host_that_cannot_load_the_newest_set_keeps_the_last_one_without_what_
         &office,
         "policy",
         "office",
-        PolicyApplied { digest, files, base, reason: "mail".to_owned(), corrective: false },
+        PolicyApplied { digest, files, base, reason: "mail".to_owned(), corrective: false, by: None },
     )
     .await;
     let events = asked(&office, &kit, 1).await;

@@ -14,6 +14,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi-http", &["component"]),
     ("cap-std", &["component"]),
     ("axum", &["front"]),
+    ("tokio-tungstenite", &["front"]),
     ("rustls", &["egress"]),
     ("tokio-rustls", &["egress"]),
     ("clap", &["app"]),
@@ -187,8 +188,9 @@ fn the_host_names_no_vendor_of_models() {
 }
 
 #[test]
-fn every_test_that_the_page_of_threads_names_is_there() {
-    let page = std::fs::read_to_string(repository().join("docs/threads.md")).unwrap();
+fn every_test_that_the_pages_of_threads_and_of_slack_name_is_there() {
+    let page = |name: &str| std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
+    let page = page("threads.md") + &page("slack.md") + &page("converse.md");
     let rows = page.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
     let named: BTreeSet<&str> = rows
         .flat_map(|row| row.split('`').skip(1).step_by(2))

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Where `chancery` is: beside the tests, or where `CHANCERY_BIN` says.
 pub fn binary() -> PathBuf {
@@ -41,17 +42,43 @@ impl Host {
     pub async fn serve(config: &Path) -> Self {
         let config = config.to_path_buf();
         // On a thread of its own: what the host asks while it starts is answered by servers of the test.
-        tokio::task::spawn_blocking(move || Self::started(&config)).await.unwrap()
+        tokio::task::spawn_blocking(move || Self::started(&config, Command::new(binary()))).await.unwrap()
     }
 
-    fn started(config: &Path) -> Self {
-        let mut child = Command::new(binary())
+    /// The same, with what it logs, line by line.
+    pub async fn serve_heard(config: &Path) -> (Self, UnboundedReceiver<String>) {
+        let config = config.to_path_buf();
+        let mut command = Command::new(binary());
+        command.stderr(Stdio::piped());
+        let started = tokio::task::spawn_blocking(move || Self::started(&config, command));
+        let mut host = started.await.unwrap();
+        let log = BufReader::new(host.child.stderr.take().unwrap());
+        let (says, heard) = unbounded_channel();
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                eprintln!("{line}");
+                // Nobody listens any more once the test has heard enough.
+                let _ = says.send(line);
+            }
+        });
+        (host, heard)
+    }
+
+    /// The same, with every line it logs, at every level, in the file `log`.
+    pub async fn serve_logging(config: &Path, log: &Path) -> Self {
+        let (config, log) = (config.to_path_buf(), std::fs::File::create(log).unwrap());
+        let mut command = Command::new(binary());
+        command.env("CHANCERY_LOG", "trace").stderr(log);
+        tokio::task::spawn_blocking(move || Self::started(&config, command)).await.unwrap()
+    }
+
+    fn started(config: &Path, mut command: Command) -> Self {
+        let mut child = command
             .arg("--config")
             .arg(config)
             .arg("serve")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

@@ -8,10 +8,13 @@
 
 pub mod host;
 pub mod office;
+pub mod registry;
 pub mod provider;
 pub mod site;
 pub mod slack;
+pub mod socket;
 pub mod story;
+pub mod variant;
 
 pub use host::Host;
 pub use office::{Kit, Office};

@@ -31,10 +31,14 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Whether it is a drill.
+    pub drill: bool,
     /// Origins of this machine that guests may reach, beside those of Slack and the site.
     pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// Lines put into `[slack]`.
+    pub slack_more: String,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -79,8 +83,10 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            drill: false,
             loopback: Vec::new(),
             more: String::new(),
+            slack_more: String::new(),
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -108,6 +114,7 @@ impl Kit {
         std::fs::write(folder.join("prices.toml"), &self.prices).unwrap();
         std::fs::write(folder.join("signing-secret"), slack::SECRET).unwrap();
         std::fs::write(folder.join("bot-token"), slack::TOKEN).unwrap();
+        std::fs::write(folder.join("app-token"), crate::socket::APP_TOKEN).unwrap();
         if let Some(schema) = &self.schema {
             std::fs::write(folder.join("database-url"), schema.url()).unwrap();
         }
@@ -129,14 +136,17 @@ owner = "{owner}"
 model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
+drill = {drill}
 [record]
 {record}
 [listen]
 address = "127.0.0.1:0"
 [slack]
 signing_secrets = [{{ file = "signing-secret" }}]
+{slack_more}
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
+"slack.app-token" = {{ file = "app-token" }}
 [egress]
 loopback = [{loopback}]
 [purse]
@@ -151,7 +161,7 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
@@ -165,8 +175,10 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
                 .collect::<Vec<_>>()
                 .join(", "),
             owner = self.owner,
+            slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
+            drill = self.drill,
             day = self.day,
         );
         self.plugin(&mut text, "terminal", "");
@@ -205,6 +217,7 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
             journal: None,
+            socket: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -212,7 +225,12 @@ grants = ["slack.identity", "slack.card", "slack.card-update", "slack.whisper"]
             let _ = stopped.wait_for(|stop| *stop).await;
         };
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
-        let running = tokio::spawn(app::serve::run(built.clone(), stop));
+        let office = built.clone();
+        let running = tokio::spawn(async move {
+            let (line, _) = watch::channel(front::slack::socket::Line::default());
+            let socket = app::serve::socket(office.clone(), line, stop.clone());
+            tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
+        });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }
     }
 }

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -54,12 +54,30 @@ async fn page(
     path: Option<Path<String>>,
     method: axum::http::Method,
     headers: HeaderMap,
-) -> impl IntoResponse {
+) -> Response {
     let path = path.map(|Path(path)| path).unwrap_or_default();
     let authorization = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     state.asked.lock().unwrap().push(Asked { line: format!("{method} /{path}"), authorization });
+    if let Some(spelling) = path.strip_prefix("echo/") {
+        let token = state.asked.lock().unwrap().last().and_then(|asked| asked.authorization.clone());
+        return said_back(spelling, &token.unwrap_or_default());
+    }
     match state.pages.get(&path) {
-        Some(body) => (StatusCode::OK, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone()),
-        None => (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain")], "no such page".to_owned()),
+        Some(body) => (StatusCode::OK, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone()).into_response(),
+        None => (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain")], "no such page").into_response(),
+    }
+}
+
+/// The ways in which `/echo/{way}` says the authorization back that came with the request.
+pub const ECHOES: [&str; 5] = ["plain", "percent", "json", "header", "redirect"];
+
+fn said_back(way: &str, token: &str) -> Response {
+    let percent = || token.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+    match way {
+        "plain" => token.to_owned().into_response(),
+        "percent" => percent().into_response(),
+        "json" => token.bytes().map(|byte| format!("\\u{byte:04x}")).collect::<String>().into_response(),
+        "header" => ([("x-yours", token.to_owned())], "").into_response(),
+        _ => (StatusCode::FOUND, [(header::LOCATION, format!("/?key={}", percent()))]).into_response(),
     }
 }

@@ -6,6 +6,7 @@
 
 mod component;
 mod contract;
+mod languages;
 mod list;
 mod stamp;
 
@@ -31,6 +32,9 @@ pub struct Options {
     /// How to get the compiler for wasm32-unknown-unknown, instead of the first way that works.
     #[arg(long, env = "CHANCERY_WASM_BY", value_enum)]
     pub wasm_by: Option<Way>,
+    /// Build those in JavaScript, Python and C too, which tests use. Their tools come from npm and PyPI.
+    #[arg(long)]
+    pub languages: bool,
     /// Build only these, by name.
     pub only: Vec<String>,
 }
@@ -52,6 +56,9 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     let chosen = |guest: &&Guest| options.only.is_empty() || options.only.contains(&guest.name);
     for guest in guests.iter().filter(chosen) {
         bring_up_to_date(guest, &toolchain, &paths)?;
+    }
+    if options.languages {
+        languages::run(&paths)?;
     }
     println!("guests are in {}", folder.display());
     Ok(())

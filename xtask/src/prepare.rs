@@ -31,6 +31,16 @@ pub fn guests() -> Result<(), Stop> {
     guests::run(&options.guests)
 }
 
+/// Builds every guest that changed, those in other languages too.
+///
+/// # Errors
+/// As [`guests`]; not when a language cannot be had, which is said.
+pub fn all_guests() -> Result<(), Stop> {
+    let options = FromEnvironment::try_parse_from(["guests", "--languages"])
+        .map_err(|e| Stop::because("CHANCERY_WASM_BY", e.to_string().trim_end()))?;
+    guests::run(&options.guests)
+}
+
 /// A cargo that works in the checkout and builds where `paths` says.
 pub fn cargo(paths: &Paths) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));

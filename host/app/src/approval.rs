@@ -120,7 +120,7 @@ pub async fn answer(config: &Config, id: &str, answer: Answer) -> Result<ExitCod
 }
 
 /// The gate, over the record that a server may have open as well.
-async fn gate(config: &Config) -> Result<(Gate, Record)> {
+pub(crate) async fn gate(config: &Config) -> Result<(Gate, Record)> {
     let ports = wire::Ports::system();
     let record = config.record.open(ports.clock.clone()).await?;
     let (gate, _) = wire::gate(config, &record, wire::install(config).await?, ports).await?;

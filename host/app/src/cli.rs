@@ -39,7 +39,12 @@ pub enum Command {
     ///
     /// Prints `listening on http://…` when it is ready. Stops cleanly at Ctrl-C or SIGTERM; a turn that was
     /// running goes on at the next start.
-    Serve,
+    Serve {
+        /// A drill: seats are woken, turns run and reads are made as ever, and every effect is captured on the
+        /// record, whole, and never sent. Let no other host work on the same record meanwhile.
+        #[arg(long)]
+        drill: bool,
+    },
     /// Talk to the same office in this terminal, without Slack.
     ///
     /// Type a line to address the office; `/quit` or end of input leaves once it has answered.
@@ -47,13 +52,16 @@ pub enum Command {
         /// Name of the session: what is said under one name is one conversation.
         #[arg(long, default_value = "main", value_name = "NAME")]
         session: String,
+        /// A drill: what is asked here is answered with every effect captured, and nothing is sent anywhere.
+        #[arg(long)]
+        drill: bool,
     },
     /// Look into the record: everything that happened, in order.
     #[command(subcommand)]
     Record(RecordCommand),
-    /// Look into one turn.
+    /// List turns, look into one, and ask what the gate would say to its calls today.
     #[command(subcommand)]
-    Turn(TurnCommand),
+    Turn(crate::turn::TurnCommand),
     /// Look at the seats and change them, as the owner. Runs beside a server.
     #[command(subcommand)]
     Seat(crate::seat::SeatCommand),
@@ -66,6 +74,9 @@ pub enum Command {
     /// Look at the purse: budgets, holds, what a call cost; review an overrun, set a limit.
     #[command(subcommand)]
     Purse(crate::purse::PurseCommand),
+    /// Look at effects: those nobody knows the outcome of, those of a turn; say what became of one.
+    #[command(subcommand)]
+    Effect(crate::effect::EffectCommand),
     /// Look at the calls that wait for a person's yes.
     #[command(subcommand)]
     Approval(crate::approval::ApprovalCommand),
@@ -73,12 +84,18 @@ pub enum Command {
     Approve(crate::approval::ApproveArgs),
     /// Say no, as the owner, to a call that waits.
     Deny(crate::approval::DenyArgs),
-    /// Look at the plugins, take back what they were granted, and grant it anew.
+    /// Make plugins, look at them, install and grant them, take back what they were granted. Runs beside a server.
     #[command(subcommand)]
     Plugin(crate::plugin::PluginCommand),
     /// Look at the policies, change them, and ask why a call was decided as it was.
     #[command(subcommand)]
     Policy(crate::policy::PolicyCommand),
+    /// Ask why the office spoke or did not, what it would do in another mode, and set the mode of a channel.
+    #[command(subcommand)]
+    Converse(crate::speak::ConverseCommand),
+    /// The Slack app of this office: its manifest, and what is missing at Slack.
+    #[command(subcommand)]
+    Slack(crate::slack::SlackCommand),
     /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
     Doctor,
 }
@@ -142,16 +159,6 @@ pub struct ShowArgs {
     /// Whole events, one canonical JSON object a line.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Look into one turn.
-#[derive(Debug, Subcommand)]
-pub enum TurnCommand {
-    /// Print what a turn did: each step, what the gate said, what it cost, what it read and sent.
-    Show {
-        /// The turn, `turn_…`; the newest one when absent.
-        id: Option<String>,
-    },
 }
 
 #[cfg(test)]

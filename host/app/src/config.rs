@@ -5,15 +5,21 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
+mod plugins;
 mod credential;
 mod models;
+mod converse;
 pub mod purse;
+mod steering;
 mod vault;
 
+pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
+pub use plugins::PluginsConfig;
 pub use credential::CredentialConfig;
 pub use models::{ModelConfig, Profile};
 pub use purse::{BudgetConfig, PurseConfig};
+pub use steering::SteeringConfig;
 pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
@@ -72,6 +78,12 @@ pub struct Config {
     /// How long a call waits for a person's yes.
     #[serde(default)]
     pub approvals: ApprovalsConfig,
+    /// Who may stop a running turn.
+    #[serde(default)]
+    pub steering: SteeringConfig,
+    /// When the office speaks unasked.
+    #[serde(default)]
+    pub converse: ConverseConfig,
     /// Where the policy files lie.
     pub policies: PathBuf,
     /// The price list.
@@ -85,9 +97,12 @@ pub struct Config {
     /// The file that says them instead.
     #[serde(rename = "seats")]
     pub seats_from: Option<PathBuf>,
-    /// The plugins.
+    /// The plugins that this file names.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<PluginConfig>,
+    /// What holds for all plugins, and for those that a command installs.
+    #[serde(default, rename = "plugins")]
+    pub installs: PluginsConfig,
     /// Which model does what.
     #[serde(default, rename = "model")]
     pub models: Vec<ModelConfig>,
@@ -112,6 +127,15 @@ pub struct OfficeConfig {
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
     pub steps_max: u32,
+    /// How long one turn may work, in milliseconds; waiting for a person's yes is no work.
+    #[serde(default = "turn_ms_max")]
+    pub turn_ms_max: u64,
+    /// Families of tools that a model sees once it has asked for them, such as `sandbox`.
+    #[serde(default)]
+    pub hidden_families: Vec<String>,
+    /// Whether this host does a drill: every effect is captured, and none is sent.
+    #[serde(default)]
+    pub drill: bool,
     /// The most turns that run at once.
     #[serde(default = "turns_max")]
     pub turns_max: usize,
@@ -136,6 +160,10 @@ fn front_desk() -> String {
 
 fn steps_max() -> u32 {
     turn::STEPS_MAX_DEFAULT
+}
+
+fn turn_ms_max() -> u64 {
+    turn::WORK_MS_MAX_DEFAULT
 }
 
 fn turns_max() -> usize {
@@ -193,8 +221,12 @@ fn local_address() -> SocketAddr {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlackConfig {
-    /// The signing secret, and during a rotation the one before it.
+    /// The signing secret, and during a rotation the one before it. Only a socket does without.
+    #[serde(default)]
     pub signing_secrets: Vec<SecretSource>,
+    /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
+    #[serde(default)]
+    pub socket: bool,
 }
 
 /// Where a secret is found. Never the secret.
@@ -317,6 +349,8 @@ impl Config {
         anchor(&mut self.policies);
         anchor(&mut self.prices);
         self.cache.iter_mut().chain(&mut self.seats_from).for_each(anchor);
+        self.installs.place(&self.record.at);
+        self.installs.folder.iter_mut().chain([&mut self.installs.lock]).for_each(anchor);
         self.journal.iter_mut().for_each(|journal| anchor(&mut journal.folder));
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
@@ -348,6 +382,12 @@ impl Config {
                 steps.end()
             );
         }
+        if !(10_000..=86_400_000).contains(&self.office.turn_ms_max) {
+            bail!(
+                "`office.turn_ms_max` is {}: a turn works between 10000 and 86400000 milliseconds",
+                self.office.turn_ms_max
+            );
+        }
         if !(1..=256).contains(&self.office.turns_max) {
             bail!("`office.turns_max` is {}: between 1 and 256 turns run at once", self.office.turns_max);
         }
@@ -357,6 +397,7 @@ impl Config {
                 self.office.lease_ms
             );
         }
+        self.steering.named()?;
         if let Some(journal) = &self.journal {
             journal.remote()?;
             vault::apart(&self.record.keys, &journal.folder)?;
@@ -369,7 +410,15 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
+        self.installs.check()?;
+        self.manner()?;
         self.owner().map(drop)
+    }
+
+    /// Whether Slack's deliveries come over a connection that the office opens.
+    #[must_use]
+    pub fn has_socket(&self) -> bool {
+        self.slack.as_ref().is_some_and(|slack| slack.socket)
     }
 
     /// Where compiled guests are kept.

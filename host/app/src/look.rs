@@ -1,14 +1,11 @@
-//! The commands that only look: at the record, a turn, the plugins, the policies. They may run beside a
+//! The commands that only look: at the record, a turn, the policies. They may run beside a
 //! server, on the same record.
 
 use crate::cli::ShowArgs;
 use crate::config::Config;
 use crate::show;
-use crate::wire;
 use anyhow::{Context, Result, bail};
-use event::{Digest, Event, Fact, GlobalPosition, Position, StreamName, TurnId};
-use fold::turn::TurnState;
-use gate::Catalogue;
+use event::{Digest, Event, GlobalPosition, Position, StreamName};
 use record::{Anchor, Record};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -74,7 +71,7 @@ pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
 }
 
 /// A reader that has seen enough, such as `head`, is no error.
-fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
+pub(crate) fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
     match printed {
         Err(error)
             if error
@@ -108,84 +105,10 @@ fn anchor(text: &str) -> Result<Anchor> {
     read.with_context(|| format!("`{text}` is not a head: it is a position, `:` and 64 hexadecimal digits, as `record verify` prints it"))
 }
 
-/// Prints what a turn did.
+/// Prints `text` to whoever reads it; a reader that has seen enough is no error.
 ///
 /// # Errors
-/// When there is no such turn, or the record cannot be read.
-pub async fn turn_show(config: &Config, id: Option<&str>) -> Result<ExitCode> {
-    let record = open(config).await?;
-    let turn = match id {
-        Some(text) => TurnId::parse(text)?,
-        None => newest_turn(&record).await?,
-    };
-    let events = record.read_stream(&show::turn_stream(&turn), Position(1), STREAM_EVENTS_MAX).await?;
-    if events.is_empty() {
-        bail!("the record has no turn `{turn}`; `chancery record show` lists each as `turn.opened`");
-    }
-    let state = TurnState::fold(&events);
-    let woken = match &state.opened {
-        Some(opened) => record.event(&opened.woken_by).await?,
-        None => None,
-    };
-    let mut calls = Vec::new();
-    for (step, stream) in show::call_streams(&turn, &state) {
-        calls.push((step, record.read_stream(&stream, Position(1), STREAM_EVENTS_MAX).await?));
-    }
-    let text = show::turn_text(&turn, &state, woken.as_ref(), &calls);
+/// When the terminal does not take it.
+pub(crate) fn print(text: &str) -> Result<ExitCode> {
     pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
-}
-
-async fn newest_turn(record: &Record) -> Result<TurnId> {
-    let (head, _) = record.head().await?;
-    let mut end = head.0;
-    // From the end backwards, a page at a time.
-    while end > 0 {
-        let after = end.saturating_sub(PAGE_EVENTS as u64);
-        let events = record.read_all(GlobalPosition(after), PAGE_EVENTS).await?;
-        let newest = events.iter().rev().find_map(|event| match &event.fact {
-            Fact::TurnOpened(opened) => Some(opened.turn.clone()),
-            _ => None,
-        });
-        if let Some(turn) = newest {
-            return Ok(turn);
-        }
-        end = after;
-    }
-    bail!("the record has no turn yet")
-}
-
-/// Prints the configured plugins.
-///
-/// # Errors
-/// The first plugin that does not load.
-pub async fn plugin_list(config: &Config) -> Result<ExitCode> {
-    let installed = wire::install(config).await?;
-    for (name, artifact) in &installed.artifacts {
-        let manifest = artifact.installed();
-        println!("{name} {}  {}  {}", manifest.version, manifest.world, artifact.digest);
-        for tool in installed.plugins.tools().iter().filter(|tool| tool.plugin == *name) {
-            println!("  tool   {:<16} {}", tool.name, tool.effect.word());
-        }
-        for model in installed.plugins.models().iter().filter(|model| model.plugin == *name) {
-            println!(
-                "  model  {:<16} {} tokens, writes {}",
-                model.name, model.window_tokens, model.output_tokens_max
-            );
-        }
-        for guard in installed.plugins.guards().iter().filter(|guard| guard.name == *name) {
-            println!("  guard  sees {}, and may only add a no", guard.sees);
-        }
-        let routes = installed.grants.get(name).map(|grant| grant.routes.as_slice()).unwrap_or_default();
-        for route in routes {
-            let with = route
-                .credential
-                .as_ref()
-                .map_or_else(String::new, |credential| format!(" with `{credential}`"));
-            println!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix);
-        }
-        if routes.is_empty() {
-            println!("  route  none: it reaches nothing");
-        }
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -12,8 +12,11 @@ const LOG_VARIABLE: &str = "CHANCERY_LOG";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let quiet = if matches!(cli.command, app::cli::Command::Serve) { "info" } else { "warn" };
+    let quiet = if matches!(cli.command, app::cli::Command::Serve { .. }) { "info" } else { "warn" };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(quiet));
+    // Bodies and headers of guests' requests are nobody's reading, whatever level was asked for.
+    let quiet = format!("{}=info", component::REPEATS_GUESTS).parse();
+    let filter = quiet.into_iter().fold(filter, EnvFilter::add_directive);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

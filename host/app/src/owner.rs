@@ -15,7 +15,7 @@ use record::{Append, Decided, Record, RowKey, Rows, SystemClock};
 use std::sync::Arc;
 
 /// The owner's seat.
-pub const SEAT: &str = "seat_owner";
+pub const SEAT: &str = fold::seat::OWNER;
 /// The role of that seat.
 pub const ROLE: &str = "owner";
 
@@ -66,7 +66,19 @@ impl Acting {
         reads: Vec<RowKey>,
         decide: impl FnOnce(&Rows, Timestamp) -> Result<Vec<(StreamName, Fact)>> + Send + 'static,
     ) -> Result<Vec<Event>> {
-        let actor = self.actor.clone();
+        self.state_as(self.actor.clone(), reads, decide).await
+    }
+
+    /// The same as somebody who states it for this actor.
+    ///
+    /// # Errors
+    /// As [`Acting::state`].
+    pub async fn state_as(
+        &self,
+        actor: Actor,
+        reads: Vec<RowKey>,
+        decide: impl FnOnce(&Rows, Timestamp) -> Result<Vec<(StreamName, Fact)>> + Send + 'static,
+    ) -> Result<Vec<Event>> {
         let decided = self.record.decide(reads, move |rows, at| {
             let append = |(stream, fact)| Ok(append_of(fresh_event_id()?, actor.clone(), stream, fact));
             let appends: Result<Vec<Append>> = decide(rows, at)?.into_iter().map(append).collect();
@@ -96,7 +108,14 @@ fn told(why: &NoAuthority, owner: &PrincipalId) -> Error {
         NoAuthority::OwnLine { .. } | NoAuthority::LongLine { .. } => {
             "name another `--line`: `chancery seat list` shows who reports to whom".to_owned()
         }
-        NoAuthority::NoSeat { .. }
+        NoAuthority::NotOnWhatStands { .. } => "look at `chancery policy diff`, and make it anew".to_owned(),
+        NoAuthority::NoReason { .. } => "say why, with `--reason`".to_owned(),
+        NoAuthority::BeyondOrganisation { .. } => {
+            format!("leave them as they are, or act without `--as`, in `{SEAT}`")
+        }
+        NoAuthority::NotAsProposed { .. } => "apply it with `--corrective`".to_owned(),
+        NoAuthority::GateAlone { .. }
+        | NoAuthority::NoSeat { .. }
         | NoAuthority::AnotherSeat { .. }
         | NoAuthority::HostAlone { .. }
         | NoAuthority::NotThePerson { .. } => "no command may".to_owned(),

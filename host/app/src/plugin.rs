@@ -1,85 +1,69 @@
-//! `chancery plugin`: what is configured and granted, and taking a grant back or giving it anew.
+//! `chancery plugin`: make, look at, install, grant, take back, try.
 //!
-//! A revoked grant stays revoked: a start with the same configuration does not give it again, and says so.
+//! A plugin is named by the configuration, whose grants each start puts on the record, or installed by a command, and
+//! then the record alone says which component runs and what it reaches. A revoked grant stays revoked: a start with
+//! the same configuration does not give it again, and says so. What a version asks for beyond another is `fold`'s to
+//! say, and who may state it the record's.
+
+pub mod args;
+mod build;
+mod call;
+mod change;
+mod fetch;
+pub mod follow;
+mod grant;
+mod inspect;
+mod list;
+pub mod load;
+pub mod lock;
+mod new;
+mod oci;
+pub mod signature;
+pub mod source;
+mod store;
+mod tell;
+mod verify;
+
+pub use args::PluginCommand;
 
 use crate::config::Config;
-use crate::look;
-use crate::owner::{Acting, print_stated};
-use crate::seat::ActArgs;
-use crate::wire;
-use anyhow::{Context, Result, bail};
-use clap::Subcommand;
-use event::{Fact, PluginGranted, PluginRevoked, StreamName};
-use fold::setting;
-use record::RowKey;
+use anyhow::Result;
+use event::StreamName;
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Look at the plugins, take their grants back and give them anew.
-#[derive(Debug, Subcommand)]
-pub enum PluginCommand {
-    /// List the configured plugins with digest, world, tools and grants.
-    List,
-    /// Take back what a plugin was granted: from its next call on it reaches nothing.
-    Revoke {
-        /// The plugin.
-        plugin: String,
-        /// Why.
-        #[arg(long, value_name = "TEXT")]
-        reason: String,
-        /// In which seat.
-        #[command(flatten)]
-        act: ActArgs,
-    },
-    /// Grant a plugin what the configuration says, anew after it was revoked.
-    Grant {
-        /// The plugin.
-        plugin: String,
-        /// Why.
-        #[arg(long, value_name = "TEXT")]
-        reason: String,
-        /// In which seat.
-        #[command(flatten)]
-        act: ActArgs,
-    },
-}
-
-/// Does what the command says.
+/// Does what the command says, with the configuration at `path`. Making, building and inspecting need none.
 ///
 /// # Errors
 /// Why not, and what to do next.
-pub async fn run(config: &Config, command: PluginCommand) -> Result<ExitCode> {
+pub async fn run(path: &Path, command: PluginCommand) -> Result<ExitCode> {
+    let config = || Config::read(path, std::env::vars());
     match command {
-        PluginCommand::List => return look::plugin_list(config).await,
-        PluginCommand::Revoke { plugin, reason, act } => {
-            let acting = Acting::open(config, act.as_seat).await?;
-            let key = setting::grant(&plugin);
-            let stated = acting.state(vec![RowKey::new("setting", key.clone())], move |rows, _| {
-                if rows.state::<PluginGranted>("setting", &key).is_none() {
-                    bail!(
-                        "the record holds no grant for `{}`; `chancery plugin list` shows each",
-                        plugin.escape_debug()
-                    );
-                }
-                Ok(vec![(stream(&plugin), Fact::from(PluginRevoked { plugin, reason }))])
-            });
-            print_stated(&stated.await?);
-            println!("it reaches nothing from its next call on, and a start does not grant it again");
+        PluginCommand::New { name, lang } => new::write(&name, lang),
+        PluginCommand::Build { folder, out } => build::build(&folder, out.as_deref()),
+        PluginCommand::Inspect { source, still, json } => {
+            let config = if path.exists() { Some(config()?) } else { None };
+            inspect::inspect(config.as_ref(), &source, still, json).await
         }
-        PluginCommand::Grant { plugin, reason, act } => {
-            let mut installed = wire::install(config).await?;
-            let granted = installed.grants.remove(&plugin).with_context(|| {
-                format!("no [[plugin]] of the configuration is called `{}`", plugin.escape_debug())
-            })?;
-            let granted = PluginGranted { reason, ..granted };
-            let acting = Acting::open(config, act.as_seat).await?;
-            let stated =
-                acting.state(Vec::new(), move |_, _| Ok(vec![(stream(&plugin), Fact::from(granted))]));
-            print_stated(&stated.await?);
+        PluginCommand::List => list::list(&config()?).await,
+        PluginCommand::Install(args) if args.locked => change::install_locked(&config()?, args.act).await,
+        PluginCommand::Install(args) => change::install(&config()?, args).await,
+        PluginCommand::Update { plugin, source, act } => {
+            change::update(&config()?, &plugin, source, act).await
         }
+        PluginCommand::Rollback { plugin, act } => change::rollback(&config()?, &plugin, act).await,
+        PluginCommand::Remove { plugin, reason, act } => {
+            change::remove(&config()?, plugin, reason, act).await
+        }
+        PluginCommand::Grant(args) => grant::grant(&config()?, args).await,
+        PluginCommand::Revoke { plugin, reason, for_good, act } => {
+            grant::revoke(&config()?, plugin, reason, for_good, act).await
+        }
+        PluginCommand::Verify => verify::verify(&config()?).await,
+        PluginCommand::Call { tool, args, act } => call::call(&config()?, &tool, &args, act).await,
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn stream(plugin: &str) -> StreamName {
+pub(crate) fn stream(plugin: &str) -> StreamName {
     StreamName::new("plugin", plugin)
 }

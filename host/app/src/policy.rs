@@ -7,8 +7,11 @@ pub mod apply;
 mod diff;
 pub mod folder;
 mod past;
+mod replay;
 pub mod sets;
 mod why;
+
+pub(crate) use replay::replay;
 
 use crate::config::Config;
 use crate::seat::ActArgs;
@@ -304,8 +307,14 @@ pub async fn first(
     let Some((applied, _)) = sets::in_force(record).await? else {
         let files = folder::files(&config.policies)?;
         let digest = first_digest(config, installed, &files)?;
-        let fact =
-            PolicyApplied { digest, files, base: None, reason: FIRST_REASON.to_owned(), corrective: false };
+        let fact = PolicyApplied {
+            digest,
+            files,
+            base: None,
+            reason: FIRST_REASON.to_owned(),
+            corrective: false,
+            by: None,
+        };
         return Ok(Some(crate::seed::Wanted::new(setting::POLICY.to_owned(), "policy", "office", fact)));
     };
     if let Some(difference) = difference(config, &applied.digest) {

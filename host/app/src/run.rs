@@ -1,11 +1,14 @@
 //! What each command does.
 
-use crate::cli::{Cli, Command, RecordCommand, TurnCommand};
+use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
-use crate::{approval, doctor, journal, look, plugin, policy, purse, refusal, seat, serve, subject};
+use crate::{
+    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak, subject, turn,
+};
 use anyhow::{Context, Result};
 use event::PrincipalId;
+use front::slack::socket::Line;
 use front::{Front, Look, Session, chat, router};
 use gate::Answer;
 use record::Status;
@@ -23,8 +26,8 @@ use tokio::sync::watch;
 pub async fn run(cli: Cli) -> Result<ExitCode> {
     let path = &cli.config;
     match cli.command {
-        Command::Serve => serve_office(path).await,
-        Command::Chat { session } => chat_office(path, session).await,
+        Command::Serve { drill } => serve_office(path, drill).await,
+        Command::Chat { session, drill } => chat_office(path, session, drill).await,
         Command::Record(RecordCommand::Show(args)) => look::record_show(&read(path)?, &args).await,
         Command::Record(RecordCommand::Verify { journal: Some(folder), .. }) => {
             journal::verify(&read(path)?, &folder).await
@@ -40,16 +43,19 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
             journal::restore(&read(path)?, &from).await
         }
         Command::Record(RecordCommand::Rebuild) => journal::rebuild(&read(path)?).await,
-        Command::Turn(TurnCommand::Show { id }) => look::turn_show(&read(path)?, id.as_deref()).await,
+        Command::Turn(command) => turn::run(&read(path)?, &command).await,
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,
+        Command::Effect(command) => effect::run(&read(path)?, command).await,
         Command::Subject(command) => subject::run(&read(path)?, command).await,
         Command::Approval(command) => approval::run(&read(path)?, command).await,
         Command::Approve(args) => approval::answer(&read(path)?, &args.id, Answer::Yes).await,
         Command::Deny(args) => approval::answer(&read(path)?, &args.id, Answer::No(args.reason)).await,
-        Command::Plugin(command) => plugin::run(&read(path)?, command).await,
+        Command::Plugin(command) => plugin::run(path, command).await,
         Command::Policy(command) => policy::run(&read(path)?, command).await,
+        Command::Converse(command) => speak::run(&read(path)?, command).await,
+        Command::Slack(command) => slack::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
     }
 }
@@ -58,8 +64,9 @@ fn read(path: &Path) -> Result<Config> {
     Config::read(path, std::env::vars())
 }
 
-async fn serve_office(path: &Path) -> Result<ExitCode> {
-    let config = read(path)?;
+async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
+    let mut config = read(path)?;
+    config.office.drill |= drill;
     // A missing or empty secret is found before anything is opened.
     let keys = signing_keys(&config)?;
     let listener = TcpListener::bind(config.listen.address).await.with_context(|| {
@@ -73,15 +80,20 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
     let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
     let (tell, status) = watch::channel(Status::default());
+    let (line, heard) = watch::channel(Line::default());
     let front = Front {
         record: office.record.clone(),
         host: PrincipalId::host(),
         keys,
         clock: office.clock.clone(),
         journal: journal.is_some().then_some(status),
+        socket: office.config.has_socket().then_some(heard),
     };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
+    }
+    if office.config.office.drill {
+        println!("this is a drill: effects are captured, and nothing is sent");
     }
     println!("listening on http://{}", listener.local_addr()?);
     std::io::stdout().flush()?;
@@ -103,8 +115,9 @@ async fn serve_office(path: &Path) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
+    let socket = serve::socket(office.clone(), line, stop.clone());
     let working = async {
-        tokio::try_join!(listening, serve::run(office.clone(), stop))?;
+        tokio::try_join!(listening, serve::run(office.clone(), stop), socket)?;
         // Nothing is appended from here on: the journal can be brought to the record's end.
         ended.send_replace(true);
         Ok(())
@@ -123,7 +136,7 @@ async fn asked_to_stop() -> Result<()> {
     Ok(())
 }
 
-async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
+async fn chat_office(path: &Path, session: String, drill: bool) -> Result<ExitCode> {
     let mut config = read(path)?;
     // A chat takes nothing from Slack, and need not know who the office is there.
     config.slack = None;
@@ -137,6 +150,7 @@ async fn chat_office(path: &Path, session: String) -> Result<ExitCode> {
         person: person.map_or_else(|| PrincipalId::parse("person_terminal.somebody"), Ok)?,
         run: office.node.rsplit('-').next().unwrap_or("run").to_owned(),
         host: PrincipalId::host(),
+        drill: drill || office.config.office.drill,
         silence_ms_max: front::terminal::SILENCE_MS_MAX,
         answers: Some(Arc::new(crate::cards::Owner::of(office.clone())?)),
     };

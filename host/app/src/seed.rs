@@ -127,7 +127,8 @@ pub fn grants(
     digests: &BTreeMap<String, Digest>,
 ) -> Result<BTreeMap<String, PluginGranted>> {
     let mut grants = BTreeMap::new();
-    for plugin in &config.plugins {
+    // One whose component was revoked has no file here, and gets nothing.
+    for plugin in config.plugins.iter().filter(|plugin| digests.contains_key(&plugin.name)) {
         let mut settings = BTreeMap::new();
         for (key, value) in &plugin.settings {
             let json = serde_json::to_value(value).with_context(|| {
@@ -155,7 +156,7 @@ pub fn grants(
 }
 
 /// One granted route. What no request could ever go by is a slip of the pen, and stops the start.
-fn route(config: &RouteConfig) -> Result<Route> {
+pub(crate) fn route(config: &RouteConfig) -> Result<Route> {
     let methods: Vec<String> = config.methods.iter().map(|method| method.to_uppercase()).collect();
     let unknown = methods.iter().find(|method| !METHODS.contains(&method.as_str()));
     if let Some(method) = unknown {

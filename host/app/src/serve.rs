@@ -12,8 +12,11 @@ use event::{
     ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId,
     StreamName, TurnId,
 };
+use fold::Projection;
+use fold::message::{TopicRow, Topics};
 use fold::setting;
 use fold::turn::TurnRow;
+use front::slack::socket::Line;
 use gate::{Call, Output, Passed, Payload};
 use record::Lease;
 use serde_json::{Value, json};
@@ -76,6 +79,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
+            drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -116,8 +120,27 @@ fn identified(answer: &Value) -> Option<ConnectionIdentified> {
 /// When one of the loops cannot go on.
 pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     let cards = crate::cards::keep(office.clone(), stop.clone());
-    tokio::try_join!(classify(office.clone(), stop.clone()), cards, turns(office, stop))?;
+    let effects = crate::effects::keep(office.clone(), stop.clone());
+    let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
+    let steering = crate::steering::keep(office.clone(), stop.clone());
+    let triage = crate::triage::keep(office.clone(), stop.clone());
+    let classes = classify(office.clone(), stop.clone());
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
     Ok(())
+}
+
+/// Keeps Slack's socket open until `stop` says so; at once done where deliveries come over HTTP alone.
+///
+/// # Errors
+/// When Slack says that there will be none.
+pub async fn socket(office: Arc<Office>, line: watch::Sender<Line>, stop: watch::Receiver<bool>) -> Result<()> {
+    if !office.config.has_socket() {
+        return Ok(());
+    }
+    let sockets = crate::socket::Sockets::of(&office.config, Arc::new(egress::SystemResolver))?;
+    let inbox = front::Inbox::new(office.record.clone(), event::PrincipalId::host());
+    let kept = front::slack::socket::keep(Arc::new(sockets), inbox, line, stop).await;
+    kept.map_err(|why| anyhow::anyhow!("no socket to Slack: {why}"))
 }
 
 /// Waits for news of the record, at most [`LOOK_MS`]; false when it is time to stop.
@@ -144,7 +167,7 @@ async fn classify(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     let mut head = office.record.news();
     let host = event::PrincipalId::host();
     loop {
-        match converse::step(&office.record, &host, &office.front_desk).await {
+        match converse::step(&office.record, &host, &office.front_desk, &office.manner).await {
             Ok(0) => {
                 if !news(&mut head, &mut stop).await {
                     return Ok(());
@@ -184,7 +207,9 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         pace: Arc::new(RealPace),
         office: office.config.office.name.clone(),
         answer_tools: &[converse::TOOL_SLACK, converse::TOOL_TERMINAL],
+        hidden_families: office.config.office.hidden_families.clone(),
         readable: converse::readable,
+        is_progress: converse::is_progress,
         deltas: None,
         door: office.gate.clone(),
     });
@@ -273,8 +298,15 @@ async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
 }
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
-    let place = match office.record.event(&wake.asked_by).await? {
+    let asked = office.record.event(&wake.asked_by).await?;
+    let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
+    let place = match asked {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
+        // Whoever looks again answers where the topic stands.
+        Some(Event { fact: Fact::MomentPassed(_), .. }) => {
+            let topic = office.record.row(Topics.name(), wake.topic.as_str()).await?;
+            fold::decode::<TopicRow>(topic.as_ref()).map(|topic| topic.place)
+        }
         _ => None,
     };
     let opening = Opening {
@@ -282,12 +314,23 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         reply_to: place.as_ref().and_then(reply_to),
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
+        ms_max: Some(office.config.office.turn_ms_max),
+        drill,
     };
     match turn::open(&office.record, opening).await {
         Ok(row) => Ok(Some(row)),
         Err(turn::Error::Unavailable(error) | turn::Error::Record(error)) => Err(error.into()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether what was said asks for a drill: only a terminal can, by the way it was started.
+async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
+    let Some(delivery) = asked.and_then(|event| event.cause.as_ref()) else { return Ok(false) };
+    Ok(match office.record.event(delivery).await?.map(|event| event.fact) {
+        Some(Fact::DeliveryReceived(delivery)) => converse::asks_a_drill(&delivery),
+        _ => false,
+    })
 }
 
 async fn take_up(

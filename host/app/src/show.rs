@@ -3,10 +3,8 @@
 //! Everything that came from outside is printed with its control characters made visible: a message cannot
 //! move the cursor or forge a line.
 
-use event::{Event, Fact, Origin, StreamName, TurnId};
-use fold::turn::TurnState;
+use event::{Event, Fact, StreamName, TurnId};
 use front::visible::steers;
-use std::fmt::Write as _;
 
 /// The most characters of one text on one line.
 const TEXT_CHARS_MAX: usize = 160;
@@ -152,6 +150,13 @@ fn conversation(fact: &Fact) -> Option<String> {
             format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(b.text.text()))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        Fact::TriageDecided(b) => {
+            format!("{} about {} in {} ({}): {}", b.choice, b.message, short(&b.channel), b.mode, b.reason)
+        }
+        Fact::ModeSet(b) => format!("{} is {}: {}", short(&b.channel), b.mode, short(&b.reason)),
+        Fact::TopicMuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::TopicUnmuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::EmojiListed(b) => format!("{} of {}", b.names.len(), short(&b.team)),
         _ => return None,
     })
 }
@@ -199,8 +204,17 @@ fn turn(fact: &Fact) -> Option<String> {
         Fact::RequestLapsed(b) => format!("{} did not answer {}", b.holder, b.asker),
         Fact::MomentSet(b) => format!("{} looks at {} again at {}", b.seat, b.topic, b.at),
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
-        Fact::TurnOpened(b) => format!("{} about {} with {}", b.seat, b.topic, b.model),
+        Fact::TurnOpened(b) => {
+            let asked = b.asked.as_ref().map_or_else(String::new, |asked| format!(" for {asked}"));
+            format!("{}{asked} about {} with {}", b.seat, b.topic, b.model)
+        }
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
+        Fact::TurnSteered(b) => {
+            let by = b.by.as_ref().map_or("somebody", event::PrincipalId::as_str);
+            format!("{} {:?} by {by}: {}", b.turn, b.steering, short(&b.reason)).to_lowercase()
+        }
+        Fact::InboxDrained(b) => format!("{} taken up before step {}", b.items.len(), b.before_step),
+        Fact::FinishAccepted(b) => format!("the finish of step {} with {} taken up", b.step, b.revision),
         Fact::StepStarted(b) => {
             format!("{}.{} {} {}", b.step, b.attempt, short(&b.tool), short(&b.input.to_string()))
         }
@@ -218,6 +232,10 @@ fn call(fact: &Fact) -> String {
         }
         Fact::CallDenied(b) => {
             format!("{} on {}: {}", short(&b.tool), short(b.resource.text()), short(b.reason.text()))
+        }
+        Fact::CallClassified(b) => {
+            let class = b.class.as_deref().unwrap_or("unknown, so a person is asked");
+            format!("{} is {class}: {}", short(&b.tool), short(b.why.text()))
         }
         Fact::CallRefused(b) => format!("{} for {}: {}", short(&b.tool), b.subject, short(&b.reason)),
         Fact::HoldTaken(b) => {
@@ -237,6 +255,10 @@ fn call(fact: &Fact) -> String {
         Fact::EffectSent(b) => short(&b.reference.to_string()),
         Fact::EffectFailed(b) => short(b.reason.text()),
         Fact::EffectLeftUnknown(b) => short(b.reason.text()),
+        Fact::EffectCaptured(b) => {
+            format!("{} {} (a drill: not sent)", short(&b.tool), short(&b.input.to_string()))
+        }
+        Fact::EffectRecalled(_) | Fact::EffectStated(_) => crate::effect::told(fact),
         Fact::ReceiptRecorded(b) => {
             format!(
                 "{} {} -> {}, {} bytes, sha256 {}",
@@ -256,73 +278,6 @@ fn call(fact: &Fact) -> String {
 #[must_use]
 pub fn turn_stream(turn: &TurnId) -> StreamName {
     StreamName::new("turn", turn)
-}
-
-/// The streams on which a turn's calls are told: one a step.
-#[must_use]
-pub fn call_streams(turn: &TurnId, state: &TurnState) -> Vec<(u32, StreamName)> {
-    let deed = |step: u32| Origin::Step { turn: turn.clone(), step, attempt: 1 }.deed();
-    state.steps.keys().map(|step| (*step, StreamName::new("call", deed(*step)))).collect()
-}
-
-/// A turn, step by step, with what the gate wrote down about each.
-#[must_use]
-pub fn turn_text(
-    turn: &TurnId,
-    state: &TurnState,
-    woken: Option<&Event>,
-    calls: &[(u32, Vec<Event>)],
-) -> String {
-    let mut text = String::new();
-    let ending = state
-        .ended
-        .as_ref()
-        .map_or_else(|| "still open".to_owned(), |ended| format!("{:?}", ended.ending).to_lowercase());
-    let _ = writeln!(text, "{turn}  {ending}");
-    if let Some(opened) = &state.opened {
-        let _ = writeln!(
-            text,
-            "  seat    {}\n  topic   {}\n  model   {}",
-            opened.seat, opened.topic, opened.model
-        );
-        let reply = opened.reply_to.as_ref().map(|reply| format!("{} {}", reply.tool, reply.destination));
-        let _ = writeln!(text, "  reply   {}", reply.as_deref().map_or("nobody".to_owned(), short));
-    }
-    if let Some(event) = woken {
-        let _ = writeln!(text, "  woken   {}", summary(&event.fact));
-    }
-    let cost = crate::purse::cost_of_turn(calls.iter().flat_map(|(_, events)| events));
-    let _ = writeln!(text, "  cost    {cost}");
-    for (number, step) in &state.steps {
-        let outcome = step
-            .ended
-            .as_ref()
-            .map_or_else(|| "no end yet".to_owned(), |e| format!("{:?}", e.outcome).to_lowercase());
-        let started = &step.started;
-        let _ = writeln!(
-            text,
-            "\n  {number}. {} {}  (try {}, {outcome})",
-            short(&started.tool),
-            short(&started.input.to_string()),
-            started.attempt
-        );
-        for event in calls.iter().filter(|(step, _)| step == number).flat_map(|(_, events)| events) {
-            let _ = writeln!(text, "       {:<20} {}", event.fact.kind(), summary(&event.fact));
-        }
-        if let Some(ended) = &step.ended {
-            let _ = writeln!(text, "       {:<20} {}", "output", short(&ended.output.to_string()));
-        }
-    }
-    if let Some(ended) = &state.ended {
-        let sources: Vec<&str> = ended.sources.iter().map(event::ReceiptId::as_str).collect();
-        let _ = writeln!(text, "\n  ended   {}", short(ended.summary.text()));
-        let _ = writeln!(
-            text,
-            "  sources {}",
-            if sources.is_empty() { "none".to_owned() } else { sources.join(", ") }
-        );
-    }
-    text
 }
 
 #[cfg(test)]

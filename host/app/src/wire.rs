@@ -2,17 +2,20 @@
 //!
 //! Nothing here decides anything; it only says which part is given to which.
 
-use crate::config::{Config, SecretSource};
+use crate::config::{Config, Profile, SecretSource};
+use crate::paced::Paced;
+use crate::plugin::load;
+pub use crate::plugin::load::Installed;
+use crate::serve::SYSTEM_SEAT;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
-use component::{Artifact, Engine, EngineParts, Hands, Plugins, Pool};
+use component::Hands;
 use egress::{Egress, EgressConfig, Injection, Origin, Resolve};
-use event::{Digest, PluginGranted, SeatId, Timestamp};
+use event::{GlobalPosition, SeatId, Timestamp};
 use fold::setting;
-use gate::{Catalogue, Gate, GateParts};
+use gate::{Catalogue, Classifier, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vault::{SigningKeys, Source, Vault};
 
@@ -32,18 +35,6 @@ impl Ports {
     }
 }
 
-/// The plugins of a configuration, loaded, with what the operator grants them.
-pub struct Installed {
-    /// Each configured file, by plugin.
-    pub artifacts: BTreeMap<String, Artifact>,
-    /// The grants, by plugin.
-    pub grants: BTreeMap<String, PluginGranted>,
-    /// The engine they run on.
-    pub engine: Arc<Engine>,
-    /// The plugins, ready to be called.
-    pub plugins: Plugins,
-}
-
 /// A whole office, built and not yet running.
 pub struct Office {
     /// What it was built from.
@@ -56,10 +47,14 @@ pub struct Office {
     pub hands: Arc<Hands>,
     /// The seat that answers people.
     pub front_desk: SeatId,
+    /// How it behaves where people talk.
+    pub manner: converse::Manner,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// This process, as leases and `node.started` name it.
     pub node: String,
+    /// Where the record was when the plugins were loaded.
+    pub plugins_at: GlobalPosition,
 }
 
 impl Office {
@@ -70,16 +65,22 @@ impl Office {
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
         let record = config.record.open(clock.clone()).await?;
-        let installed = install(&config).await?;
+        // What is stated while the plugins load is found by whoever follows from here.
+        let (plugins_at, _) = record.head().await?;
+        let installed = load::install(&config, Some(&record)).await?;
         put_in_force(&config, &record, &installed).await?;
         let (gate, hands) =
             gate(&config, &record, installed, Ports { clock: clock.clone(), resolver }).await?;
         if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
             bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
+        let manner = config.manner()?;
+        if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
+            bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
+        }
         let front_desk = SeatId::parse(&config.office.front_desk)?;
         let node = format!("node-{}", seed::fresh_event_id()?.as_str().trim_start_matches("evt_"));
-        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, clock, node })
+        Ok(Self { config, record, gate: Arc::new(gate), hands, front_desk, manner, clock, node, plugins_at })
     }
 
     /// Now, by the office's clock.
@@ -101,7 +102,7 @@ pub async fn gate(
 ) -> Result<(Gate, Arc<Hands>)> {
     let Ports { clock, resolver } = ports;
     let vault = Arc::new(vault(config));
-    let egress = Arc::new(egress(config, resolver, vault.clone())?);
+    let egress = Arc::new(egress(config, resolver, vault.clone(), egress::STARTING_LIMITS)?);
     let reading = clock.clone();
     let hands = Arc::new(Hands::new(
         installed.engine,
@@ -114,12 +115,19 @@ pub async fn gate(
         record: record.clone(),
         catalogue: hands.clone(),
         guards: hands.clone(),
-        reach: hands.clone(),
+        reach: Arc::new(Paced::new(hands.clone(), clock.clone())),
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,
+        drill: config.office.drill,
     })
     .await?;
+    let gate = match config.model(Profile::Classifier) {
+        Some(model) => {
+            gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.to_owned() })
+        }
+        None => gate,
+    };
     Ok((gate, hands))
 }
 
@@ -148,17 +156,37 @@ pub fn vault(config: &Config) -> Vault {
 /// When one is missing or empty: a server without a secret would believe anybody.
 pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
     let Some(slack) = &config.slack else { return Ok(None) };
+    if slack.socket && slack.signing_secrets.is_empty() {
+        // Nothing comes over HTTP: there is no `/slack/events`.
+        return Ok(None);
+    }
     let sources: Vec<Source> = slack.signing_secrets.iter().map(source).collect();
     SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
 }
 
-fn egress(config: &Config, resolver: Arc<dyn Resolve>, vault: Arc<Vault>) -> Result<Egress> {
-    let loopback = config
+/// The origins of this machine that the configuration opens.
+///
+/// # Errors
+/// The first that is none.
+pub fn loopback(config: &Config) -> Result<Vec<Origin>> {
+    config
         .egress
         .loopback
         .iter()
         .map(|text| Origin::parse(text).with_context(|| format!("`{text}` in `[egress] loopback`")))
-        .collect::<Result<Vec<Origin>>>()?;
+        .collect()
+}
+
+/// The way out under this configuration, within `limits`.
+///
+/// # Errors
+/// When an origin that it opens is not of this machine, or TLS cannot be set up.
+pub fn egress(
+    config: &Config,
+    resolver: Arc<dyn Resolve>,
+    vault: Arc<Vault>,
+    limits: egress::Limits,
+) -> Result<Egress> {
     let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
     let injections = own
         .map(|(name, header)| {
@@ -167,45 +195,17 @@ fn egress(config: &Config, resolver: Arc<dyn Resolve>, vault: Arc<Vault>) -> Res
             Ok((name.clone(), Injection::Header(header)))
         })
         .collect::<Result<BTreeMap<String, Injection>>>()?;
-    let parts = EgressConfig { loopback, injections, limits: egress::STARTING_LIMITS };
+    let parts = EgressConfig { loopback: loopback(config)?, injections, limits };
     Egress::new(parts, resolver, vault).context("`[egress]`")
 }
 
-/// Reads, compiles and loads the configured plugins with the operator's grants.
+/// The plugins there are: those of the configuration, and those that its record, when there is one, has besides.
 ///
 /// # Errors
-/// The first plugin that is missing, is not what its manifest says, or does not load.
+/// As [`load::install`].
 pub async fn install(config: &Config) -> Result<Installed> {
-    let mut artifacts = BTreeMap::new();
-    for plugin in &config.plugins {
-        artifacts.insert(plugin.name.clone(), artifact(&plugin.name, &plugin.file)?);
-    }
-    let digests: BTreeMap<String, Digest> =
-        artifacts.iter().map(|(name, artifact)| (name.clone(), artifact.digest.clone())).collect();
-    let grants = seed::grants(config, &digests)?;
-    let engine = Engine::new(EngineParts {
-        pool: Pool::for_small_machine(),
-        code_folder: Some(config.cache_folder()),
-    })?;
-    let files: Vec<PathBuf> = config.plugins.iter().map(|plugin| plugin.file.clone()).collect();
-    let plugins = Plugins::load(&engine, &files, &grants).await?;
-    Ok(Installed { artifacts, grants, engine, plugins })
-}
-
-fn artifact(name: &str, file: &Path) -> Result<Artifact> {
-    let bytes = std::fs::read(file).with_context(|| {
-        format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
-    })?;
-    let artifact = Artifact::read_beside(bytes, file)
-        .with_context(|| format!("`{}` is not a plugin", file.display()))?;
-    if artifact.manifest.name != name {
-        bail!(
-            "`{}` is the plugin `{}`, and the configuration calls it `{name}`",
-            file.display(),
-            artifact.manifest.name
-        );
-    }
-    Ok(artifact)
+    let record = load::readable(config).await?;
+    load::install(config, record.as_ref()).await
 }
 
 async fn put_in_force(config: &Config, record: &Record, installed: &Installed) -> Result<()> {

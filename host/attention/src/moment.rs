@@ -3,10 +3,12 @@
 //! Two hosts may do it at once: each decision looks at the queue in its own transaction, so a moment comes once.
 
 use event::{
-    Actor, Event, EventId, Expected, Fact, Label, MomentPassed, PrincipalId, Proposed, StreamName, Timestamp,
+    Actor, EffectId, EffectLeftUnknown, Event, EventId, Expected, Fact, Label, MomentPassed, PrincipalId,
+    Proposed, StreamName, Timestamp,
 };
 use fold::approval::{ApprovalRow, Approvals};
-use fold::moment::{Due, MomentRow, Moments, approval_key, look_key, request_key};
+use fold::effect::{EffectRow, EffectState, Effects};
+use fold::moment::{Due, MomentRow, Moments, approval_key, effect_key, look_key, request_key};
 use fold::request::{Command, RequestRow, Requests};
 use fold::{Projection, Row, decode};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -25,6 +27,20 @@ pub async fn pass_moments(record: &Record, now: Timestamp) -> Result<usize, reco
         passed += usize::from(!pass(record, key, row, now).await?.is_empty());
     }
     Ok(passed)
+}
+
+/// The effects that are to be read back now, longest due first: a call is wanted for each, so whoever has the gate
+/// makes it. They stay in the queue until what came of it is on the record.
+///
+/// # Errors
+/// Whatever the record answers.
+pub async fn recalls(record: &Record, now: Timestamp) -> Result<Vec<EffectId>, record::Error> {
+    let queue = record.ranked(Moments.name(), i64::MIN, MOMENTS_MAX).await?;
+    let effects = due(queue, now).filter_map(|(_, row)| match row.due {
+        Due::Recall(effect) => Some(effect),
+        _ => None,
+    });
+    Ok(effects.collect())
 }
 
 /// When to look again: the first moment that has not come, if there is one.
@@ -51,6 +67,8 @@ async fn pass(
     match &seen.due {
         Due::Request(request) => reads.push(RowKey::new(Requests.name(), request.as_str())),
         Due::Approval(approval) => reads.push(RowKey::new(Approvals.name(), approval.as_str())),
+        Due::Outcome(effect) => reads.push(RowKey::new(Effects.name(), effect.as_str())),
+        Due::Recall(_) => return Ok(Vec::new()),
         Due::Look { .. } => {}
     }
     let decided = record
@@ -80,6 +98,14 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
             let asked = state?;
             (fold::approval::stream(&asked.origin), fact, Some(asked.asked_as))
         }
+        Due::Outcome(effect) => {
+            let state: Option<EffectRow> = rows.state(Effects.name(), effect.as_str());
+            let state = state.filter(|state| state.state == EffectState::Intended)?;
+            let reason = "it was intended, and nobody wrote down what came of it".to_owned();
+            let fact = EffectLeftUnknown { effect: effect.clone(), reason: reason.into() };
+            (fold::effect::stream(&state.origin), fact.into(), state.intended_as)
+        }
+        Due::Recall(_) => return None,
         Due::Look { seat, topic, set_by } => {
             let passed =
                 MomentPassed { seat: seat.clone(), topic: topic.clone(), at: row.at, set_by: set_by.clone() };
@@ -89,6 +115,7 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
     let named = match &row.due {
         Due::Request(request) => request_key(request),
         Due::Approval(approval) => approval_key(approval),
+        Due::Outcome(effect) | Due::Recall(effect) => format!("{}|{}", effect_key(effect), row.at.0),
         Due::Look { seat, topic, set_by } => format!("{}|{set_by}", look_key(seat, topic)),
     };
     let event = Proposed {

@@ -97,7 +97,8 @@ impl Office {
 
     async fn open(&self, topic: &str, asked_by: &EventId) -> TurnId {
         let topic = Topic::parse(topic).unwrap();
-        let turn = Wake { seat: seat(), topic: topic.clone(), asked_by: asked_by.clone() }.turn();
+        let turn =
+            Wake { seat: seat(), topic: topic.clone(), asked_by: asked_by.clone(), asked: None }.turn();
         let fact = TurnOpened {
             turn: turn.clone(),
             seat: seat(),
@@ -106,6 +107,9 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
+            asked: None,
+            drill: false,
         };
         self.append(StreamName::new("turn", &turn), fact.into()).await;
         turn
@@ -142,7 +146,8 @@ async fn a_mention_wakes_at_once_and_opening_the_turn_is_looking() {
     let office = Office::new().await;
     assert_eq!(office.wakes(&[]).await, []);
     let asked_by = office.at(1_000).ask(TOPIC, "m1").await;
-    let wake = Wake { seat: seat(), topic: Topic::parse(TOPIC).unwrap(), asked_by: asked_by.clone() };
+    let wake =
+        Wake { seat: seat(), topic: Topic::parse(TOPIC).unwrap(), asked_by: asked_by.clone(), asked: None };
     assert_eq!(office.wakes(&[]).await, [wake]);
     office.open(TOPIC, &asked_by).await;
     assert_eq!(office.wakes(&[]).await, []);

@@ -40,6 +40,8 @@ pub struct Wake {
     pub topic: Topic,
     /// The newest event that asks: it names the turn that would answer it.
     pub asked_by: EventId,
+    /// The seat that was addressed, when it is vacant and `seat` works for it.
+    pub asked: Option<SeatId>,
 }
 
 impl Wake {
@@ -68,7 +70,9 @@ pub async fn wake(record: &Record, now: Timestamp, turns: &[TurnRow]) -> Result<
     let (mut wakes, mut woken) = (Vec::new(), BTreeSet::new());
     for row in heavy(&rows, now) {
         let Some(seat) = seats.works(&row.seat).await?.filter(SeatState::takes_turns) else { continue };
-        let wake = Wake { seat: seat.seat.seat, topic: row.topic.clone(), asked_by: row.asked_by.clone() };
+        let (seat, topic, asked_by) = (seat.seat.seat, row.topic.clone(), row.asked_by.clone());
+        let asked = (seat != row.seat).then(|| row.seat.clone());
+        let wake = Wake { seat, topic, asked_by, asked };
         // Of two seats that one works for, each may have a row on the topic: they are looked at one after the other.
         let is_first = !woken.contains(&(wake.seat.clone(), wake.topic.clone()));
         if is_first && !waits(&wake, now, turns) && !seats.had_turn(row).await? {

@@ -34,6 +34,24 @@ pub(crate) mod tool {
     });
 }
 
+/// What some tools export besides: reading back. Asked of a component that exports it, whatever else it does.
+pub(crate) mod recall {
+    wasmtime::component::bindgen!({
+        path: ["../../wit/types", "../../wit/host", "../../wit/tool"],
+        inline: "
+            package chancery:back;
+
+            world back {
+                export chancery:tool/recalls@0.1.0;
+            }
+        ",
+        exports: { default: async },
+        with: {
+            "chancery:types": crate::bindings::lent::chancery::types,
+        },
+    });
+}
+
 /// The world of guards: no imports, so nothing to share with the others.
 pub(crate) mod guard {
     wasmtime::component::bindgen!({

@@ -35,15 +35,31 @@ pub struct Wanted {
 }
 
 impl Plugins {
-    /// Loads the plugins that are wanted. One that `before` has, from the same component and with the same grant, is
-    /// taken from there: nothing is compiled or asked again.
+    /// Loads the plugins that are wanted.
     ///
     /// # Errors
     /// The first plugin that does not load, or that offers what another offers.
-    pub async fn of(engine: &Engine, wanted: Vec<Wanted>, before: Option<&Self>) -> Result<Self, LoadError> {
+    pub async fn of(engine: &Engine, wanted: Vec<Wanted>) -> Result<Self, LoadError> {
+        Self::default().changed(engine, |_| false, wanted).await
+    }
+
+    /// Those of these plugins that `keep` says, and those that are wanted. One that is wanted and here already, from
+    /// the same component and with the same grant, is taken from here: nothing is compiled or asked again.
+    ///
+    /// # Errors
+    /// As [`Plugins::of`].
+    pub async fn changed(
+        &self,
+        engine: &Engine,
+        keep: impl Fn(&Loaded) -> bool,
+        wanted: Vec<Wanted>,
+    ) -> Result<Self, LoadError> {
         let mut plugins = Self::default();
+        for kept in self.loaded.values().filter(|loaded| keep(loaded)) {
+            plugins.add(kept.clone())?;
+        }
         for Wanted { artifact, grant } in wanted {
-            let known = before.and_then(|before| before.loaded.get(&artifact.manifest.name));
+            let known = self.loaded.get(&artifact.manifest.name);
             match known.filter(|known| known.is(&artifact, grant.as_ref())) {
                 Some(known) => plugins.add(known.clone())?,
                 None => plugins.add(Arc::new(Loaded::of(engine, artifact, grant.as_ref()).await?))?,
@@ -76,6 +92,15 @@ impl Plugins {
             plugins.add(Arc::new(Loaded::from_file(engine, path, grants).await?))?;
         }
         Ok(plugins)
+    }
+
+    /// Whether both are the same plugins, loaded once.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Arc<Loaded>, &Arc<Loaded>)| Arc::ptr_eq(a, b);
+        self.loaded.len() == other.loaded.len()
+            && self.loaded.values().zip(other.loaded.values()).all(same)
+            && self.revoked.keys().eq(other.revoked.keys())
     }
 
     /// The plugins, in order of name.
@@ -232,6 +257,8 @@ mod tests {
             effect: EffectClass::Read,
             touches,
             price_key: None,
+            exact: false,
+            recall: false,
         };
         touched(&tool, input, &[route("https://api.example.com"), route("http://127.0.0.1:8080")])
     }

@@ -99,6 +99,12 @@ impl Engine {
         self.places.available_permits()
     }
 
+    /// Memories of guests that run now; nothing when none is set aside.
+    #[cfg(test)]
+    pub(crate) fn memories_in_use(&self) -> Option<usize> {
+        self.wasmtime.pooling_allocator_metrics().map(|metrics| metrics.memories())
+    }
+
     /// Whether memory for guests is set aside.
     #[cfg(test)]
     pub(crate) fn is_pooled(&self) -> bool {

@@ -22,9 +22,8 @@ impl Guards for Hands {
     }
 
     async fn ask(&self, guard: &GuardSpec, call: &GuardedCall) -> Result<GuardSaid, GuardFault> {
-        let plugins = self.plugins();
-        let loaded = plugins.get(&guard.name).filter(|loaded| *loaded.digest() == guard.digest);
-        let Some(Ready::Guard { pre, .. }) = loaded.map(|loaded| &loaded.ready) else {
+        let loaded = self.admitted_component(&guard.name, &guard.digest);
+        let Some(Ready::Guard { pre, .. }) = loaded.as_ref().map(|loaded| &loaded.ready) else {
             return Err(GuardFault(format!("its component {} is not loaded", guard.digest.short())));
         };
         let limits = self.engine.limits(World::Guard);
@@ -72,7 +71,8 @@ fn shown(call: &GuardedCall) -> checks::GuardedCall {
             EffectClass::Write => checks::EffectClass::Write,
             EffectClass::External => checks::EffectClass::External,
             EffectClass::Destructive => checks::EffectClass::Destructive,
-            EffectClass::Privileged => checks::EffectClass::Privileged,
+            // No call has no class; one that had would be shown as the widest.
+            EffectClass::Privileged | EffectClass::Undeclared => checks::EffectClass::Privileged,
         },
         touches: checks::Touched { kind, text: call.resource.text().to_owned() },
         arguments: call.arguments.to_string(),

@@ -20,7 +20,7 @@ use egress::Egress;
 use event::{Digest, Route, Timestamp};
 use gate::{
     Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit,
-    Reach, Reached, Resource, ToolSpec,
+    Reach, Reached, Resource, ToolSpec, recall_tool,
 };
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -108,7 +108,7 @@ impl Hands {
     }
 
     /// The component that was admitted, from the set of now or the one before it.
-    fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
+    pub(crate) fn admitted_component(&self, plugin: &str, digest: &Digest) -> Option<Arc<Loaded>> {
         let sets = self.sets.read().unwrap_or_else(PoisonError::into_inner);
         let mut all = std::iter::once(&sets.now).chain(&sets.before);
         all.find_map(|set| set.get(plugin).filter(|loaded| loaded.digest() == digest).cloned())
@@ -135,6 +135,11 @@ impl Hands {
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let lent = self.lend(&request, loaded, limits, deadline, account);
         match (&loaded.ready, request.payload) {
+            (Ready::Tool { recall: Some(_), .. }, Payload::Tool(input))
+                if request.tool == recall_tool(&request.plugin) =>
+            {
+                self.call_recall(loaded, &input, lent, deadline).await
+            }
             (Ready::Tool { tools, .. }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
                 self.call_tool(loaded, &request.tool, &input, request.key, lent, deadline).await
             }
@@ -192,7 +197,7 @@ impl Hands {
         deadline: Instant,
     ) -> Result<Output, Failure> {
         use crate::bindings::tool::exports::chancery::tool::tools::ToolCall;
-        let Ready::Tool { pre, tools } = &loaded.ready else { return Err(not_offered(name)) };
+        let Ready::Tool { pre, tools, .. } = &loaded.ready else { return Err(not_offered(name)) };
         let tool = tools.get(name).ok_or_else(|| not_offered(name))?;
         let limits = loaded.limits(&self.engine);
         let call = ToolCall { tool: name.to_owned(), input: input.to_string(), key };
@@ -285,11 +290,11 @@ fn explained(failure: Failure, refused: Option<String>) -> Failure {
     Failure { message, ..failure }
 }
 
-fn not_offered(name: &str) -> Failure {
+pub(crate) fn not_offered(name: &str) -> Failure {
     failed(FailureKind::Guest, format!("`{name}` is not offered by the component that was admitted"))
 }
 
-fn failed(kind: FailureKind, message: String) -> Failure {
+pub(crate) fn failed(kind: FailureKind, message: String) -> Failure {
     Failure { kind, message, retry_after_ms: None }
 }
 

@@ -31,6 +31,7 @@ mod offer;
 mod outgoing;
 mod plain;
 mod plugin;
+mod recall;
 mod route;
 mod schema;
 mod state;
@@ -42,6 +43,7 @@ pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
+pub use link::REPEATS_GUESTS;
 pub use limits::{Limits, Pool, TICK_MS};
 pub use load_error::LoadError;
 pub use manifest::{

@@ -14,6 +14,10 @@ use futures_util::FutureExt;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 
+/// What the targets begin with whose lines at the level of a trace repeat all that guests hand to WASI, addresses and
+/// bodies of requests among them: whoever keeps a log leaves those lines out.
+pub const REPEATS_GUESTS: &str = "wasmtime_wasi";
+
 /// Interfaces of WASI 0.2 that are linked in every world, by package.
 const WASI: [(&str, &[&str]); 7] = [
     (

@@ -94,6 +94,18 @@ pub enum LoadError {
         #[source]
         source: wasmtime::Error,
     },
+    /// Its manifest says that it can read back its effects, and it exports nothing that does.
+    #[error(
+        "the manifest of `{plugin}` says `recall = true`, and it does not export `chancery:tool/recalls`: export it, or \
+         take that out"
+    )]
+    NoRecall {
+        /// The plugin.
+        plugin: String,
+        /// What is missing.
+        #[source]
+        source: wasmtime::Error,
+    },
     /// It did not say what it offers, or something else than its manifest.
     #[error("the plugin `{plugin}` does not define what its manifest says: {reason}")]
     Definitions {

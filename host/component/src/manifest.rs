@@ -93,7 +93,8 @@ pub struct Manifest {
 pub struct ToolEntry {
     /// `family.verb`.
     pub name: String,
-    /// What it may do outside.
+    /// What it may do outside; nothing said means that each call is judged by itself.
+    #[serde(default = "undeclared")]
     pub effect: EffectClass,
     /// The exported function that is this tool, where its name does not say it: in the world `plain` alone.
     #[serde(default)]
@@ -107,6 +108,16 @@ pub struct ToolEntry {
     /// Its key on the price list, when calling it costs money.
     #[serde(default)]
     pub price_key: Option<String>,
+    /// Whether white space in its arguments is part of what they say.
+    #[serde(default)]
+    pub exact: bool,
+    /// Whether the plugin can read back whether a call happened.
+    #[serde(default)]
+    pub recall: bool,
+}
+
+fn undeclared() -> EffectClass {
+    EffectClass::Undeclared
 }
 
 impl ToolEntry {
@@ -190,6 +201,12 @@ pub enum ManifestError {
     /// A list of calls to see, in a manifest that is no guard's, or one that names none.
     #[error("`[sees]` is for guards, and names `effects`, `tools` or `models = true`")]
     Sees,
+    /// A read, or a plain function, that would be read back.
+    #[error("`{tool}` has no `recall`: it is a read, or its component is of no world that can read back")]
+    Recall {
+        /// The tool.
+        tool: String,
+    },
     /// A JSON pointer that is none.
     #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
     Pointer {
@@ -239,11 +256,18 @@ impl Manifest {
         self.routes.iter().filter_map(|route| route.credential.as_deref()).collect()
     }
 
-    /// What it offers: tools by name, models by full name.
+    /// What it offers: tools by name, models by full name, and the tool by which the host reads back its effects.
     #[must_use]
     pub fn offers(&self) -> Vec<String> {
         let models = self.models.iter().map(|model| format!("{}/{}", self.name, model.name));
-        self.tools.iter().map(|tool| tool.name.clone()).chain(models).collect()
+        let recall = self.recalls().then(|| gate::recall_tool(&self.name));
+        self.tools.iter().map(|tool| tool.name.clone()).chain(recall).chain(models).collect()
+    }
+
+    /// Whether it can read back an effect of any of its tools.
+    #[must_use]
+    pub fn recalls(&self) -> bool {
+        self.tools.iter().any(|tool| tool.recall)
     }
 
     /// The calls it sees, if it is a guard.
@@ -267,6 +291,9 @@ impl Manifest {
         if !offers {
             let world = if self.world == World::Plain { World::Tool } else { self.world };
             return Err(ManifestError::Offers { world: world.word() });
+        }
+        if let Some(tool) = self.tools.iter().find(|tool| tool.recall && self.world == World::Plain) {
+            return Err(ManifestError::Recall { tool: tool.name.clone() });
         }
         let told = |tool: &&ToolEntry| tool.function.is_some() || tool.description.is_some();
         if let Some(tool) = self.tools.iter().find(told).filter(|_| self.world != World::Plain) {
@@ -306,6 +333,9 @@ impl Manifest {
 
 fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
     named(&tool.name, is_tool, "a tool's name: `family.verb` in lower-case letters, digits and hyphens")?;
+    if tool.recall && !tool.effect.is_effect() {
+        return Err(ManifestError::Recall { tool: tool.name.clone() });
+    }
     let pointers = match tool.touches() {
         Touches::OriginOf(pointer) => vec![pointer],
         Touches::Destination(pointers) => pointers,

@@ -2,6 +2,7 @@
 
 use crate::bindings::guard::GuardPre;
 use crate::bindings::model::ModelPre;
+use crate::bindings::recall::BackPre;
 use crate::bindings::tool::ToolPre;
 use crate::bindings::{model, tool};
 use crate::engine::Engine;
@@ -29,7 +30,7 @@ const DEFINITIONS_MS: u64 = 10_000;
 
 /// What a call instantiates, by world.
 pub(crate) enum Ready {
-    Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>> },
+    Tool { pre: ToolPre<State>, tools: BTreeMap<String, Arc<ReadyTool>>, recall: Option<BackPre<State>> },
     Plain { pre: InstancePre<State>, tools: BTreeMap<String, Arc<PlainTool>> },
     Model { pre: ModelPre<State>, models: Vec<Arc<ModelSpec>> },
     Guard { pre: GuardPre<State>, spec: Arc<GuardSpec> },
@@ -62,7 +63,13 @@ pub(crate) async fn ready_tools(
 ) -> Result<Ready, LoadError> {
     let other_world =
         |source| LoadError::OtherWorld { plugin: manifest.name.clone(), world: manifest.world, source };
-    let pre = engine.linkers.tool.instantiate_pre(component).and_then(ToolPre::new).map_err(other_world)?;
+    let instance = engine.linkers.tool.instantiate_pre(component).map_err(other_world)?;
+    let recall = match manifest.recalls().then(|| BackPre::new(instance.clone())) {
+        None => None,
+        Some(Ok(recall)) => Some(recall),
+        Some(Err(source)) => return Err(LoadError::NoRecall { plugin: manifest.name.clone(), source }),
+    };
+    let pre = ToolPre::new(instance).map_err(other_world)?;
     let asked = pre.clone();
     let (lent, limits) = (Lent::nothing(&manifest.name), engine.limits(World::Tool));
     let defined = guest::run(engine, World::Tool, lent, definitions_by(), move |store| {
@@ -76,8 +83,20 @@ pub(crate) async fn ready_tools(
     same_names(manifest.tools.iter().map(|tool| &tool.name), defined.iter().map(|tool| &tool.name))
         .map_err(wrong)?;
     let tools = defined.into_iter().map(|definition| ready_tool(manifest, digest, definition));
-    let tools = tools.collect::<Result<_, String>>().map_err(wrong)?;
-    Ok(Ready::Tool { pre, tools })
+    let mut tools = tools.collect::<Result<BTreeMap<_, _>, String>>().map_err(wrong)?;
+    if recall.is_some() {
+        let (name, ready) = ready_recall(manifest, digest).map_err(wrong)?;
+        tools.insert(name, ready);
+    }
+    Ok(Ready::Tool { pre, tools, recall })
+}
+
+/// The tool by which the host reads back the plugin's effects: its schemas are the host's own.
+fn ready_recall(manifest: &Manifest, digest: &Digest) -> Result<(String, Arc<ReadyTool>), String> {
+    let spec = gate::recall_spec(&manifest.name, digest);
+    let input = Schema::parse(&spec.input_schema.to_string())?;
+    let output = Schema::parse(&spec.output_schema.to_string())?;
+    Ok((spec.name.clone(), Arc::new(ReadyTool { spec: Arc::new(spec), input, output })))
 }
 
 type WitTool = tool::exports::chancery::tool::tools::Definition;
@@ -146,6 +165,8 @@ fn of_schemas(
         effect: entry.effect,
         touches: entry.touches(),
         price_key: entry.price_key.clone(),
+        exact: entry.exact,
+        recall: entry.recall,
     };
     Ok(ReadyTool { spec: Arc::new(spec), input, output })
 }

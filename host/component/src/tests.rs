@@ -2,11 +2,15 @@
 //!
 //! A permit cannot be made here, so these tests begin where one is unpacked: at [`crate::hands::Request`].
 
+mod canary;
 mod guards;
+mod hand_made;
 mod kit;
+mod languages;
 mod lies;
 mod limits;
 mod load;
+mod many;
 mod model;
 mod plain;
 mod server;

@@ -21,6 +21,16 @@ pub const TERMINAL_TEAM: &str = "local";
 /// [`Place::thread_ts`] of everything said in a terminal session: one session is one topic.
 pub const TERMINAL_ROOT: &str = "0";
 
+/// Where a terminal's delivery says that what is asked is a drill.
+pub const DRILL: &str = "drill";
+
+/// Whether what was said is to be answered in a drill: only a terminal can ask for one, by the way it was started. No
+/// field of another source means that, whatever it is called.
+#[must_use]
+pub fn asks_a_drill(delivery: &DeliveryReceived) -> bool {
+    delivery.source == SOURCE_TERMINAL && delivery.payload.json().get(DRILL) == Some(&Value::Bool(true))
+}
+
 /// [`DeliveryReceived::kind`] of Slack's events.
 pub(crate) const EVENT_CALLBACK: &str = "event_callback";
 

@@ -6,16 +6,24 @@
 
 use crate::arrival::{Arrival, EVENT_CALLBACK, SOURCE_TERMINAL};
 use crate::click::BLOCK_ACTIONS;
-use crate::notation::is_emoji_only;
+use crate::manner::Manner;
+use crate::notation::{is_emoji_only, mentions};
+use crate::readable::readable;
 use crate::reason::Reason;
 use event::{ConnectionIdentified, PlaceKind};
 
 /// What `arrival` asks, and why. Pure: the same delivery always gets the same answer.
 ///
 /// `mentions_office` is what the record says about the message it carries, by any of its deliveries; `own` is
-/// who the office is on Slack, without which no message there is answered.
+/// who the office is on Slack, without which no message there is answered; `manner` says by which names it is called
+/// and whether programs may talk with it.
 #[must_use]
-pub fn classify(arrival: &Arrival<'_>, mentions_office: bool, own: Option<&ConnectionIdentified>) -> Reason {
+pub fn classify(
+    arrival: &Arrival<'_>,
+    mentions_office: bool,
+    own: Option<&ConnectionIdentified>,
+    manner: &Manner,
+) -> Reason {
     if arrival.delivery.payload.value().is_none() {
         return Reason::Erased;
     }
@@ -30,18 +38,23 @@ pub fn classify(arrival: &Arrival<'_>, mentions_office: bool, own: Option<&Conne
     }
     match own {
         None if arrival.is_message() => Reason::IdentityUnknown,
-        Some(own) if arrival.is_message() => of_message(arrival, mentions_office, own),
+        Some(own) if arrival.is_message() => of_message(arrival, mentions_office, own, manner),
         own => of_event(arrival, own),
     }
 }
 
-fn of_message(arrival: &Arrival<'_>, mentions_office: bool, own: &ConnectionIdentified) -> Reason {
+fn of_message(
+    arrival: &Arrival<'_>,
+    mentions_office: bool,
+    own: &ConnectionIdentified,
+    manner: &Manner,
+) -> Reason {
     let sender = arrival.sender();
     if sender.is_office(own) {
         return Reason::OwnMessage;
     }
     if sender.is_program {
-        return Reason::BotMessage;
+        return of_program(arrival, own, manner);
     }
     match arrival.delivery.subtype.as_str() {
         "message_changed" if arrival.leaves_text() => return Reason::EditWithoutNews,
@@ -67,11 +80,23 @@ fn of_message(arrival: &Arrival<'_>, mentions_office: bool, own: &ConnectionIden
         Reason::AssistantThread
     } else if direct {
         Reason::DirectMessage
+    } else if manner.is_called(&readable(arrival.text())) {
+        Reason::NameCalled
     } else if is_emoji_only(arrival.text()) {
         Reason::EmojiOnly
     } else {
         Reason::ChannelMessage
     }
+}
+
+/// A program is heard where the operator lets programs talk with the office, and only when this very message mentions
+/// it: a thread it took part in is no leave, and neither is a card or a file.
+fn of_program(arrival: &Arrival<'_>, own: &ConnectionIdentified, manner: &Manner) -> Reason {
+    let said = matches!(arrival.delivery.subtype.as_str(), "" | "bot_message");
+    let sits = arrival.place().is_some_and(|place| place.topic().is_some());
+    let heard = manner.hops_max > 0 && said && sits && !arrival.is_outside(own);
+    let is_slack = arrival.sender().is_slack();
+    if heard && !is_slack && mentions(arrival.text(), &own.user) { Reason::BotMention } else { Reason::BotMessage }
 }
 
 /// Deliveries that are not event callbacks, by their outer type.

@@ -6,6 +6,7 @@
 
 use crate::arrival::Arrival;
 use crate::classify::classify;
+use crate::manner::Manner;
 use crate::reason::Reason;
 use event::{
     Actor, Class, ConnectionIdentified, DeliveryClassified, Event, EventId, Fact, Integrity, Label,
@@ -21,6 +22,8 @@ pub struct Office {
     pub desk: SeatId,
     /// Who the office is on Slack; nothing while that is not known.
     pub own: Option<ConnectionIdentified>,
+    /// How it behaves where people talk.
+    pub manner: Manner,
 }
 
 /// The class of `delivery`, to be appended to its own stream; nothing when the event is no delivery.
@@ -56,7 +59,7 @@ struct Found {
 
 /// The first delivery of a message.
 fn first(arrival: &Arrival<'_>, event: &Event, message: &MessageReceived, office: &Office) -> Found {
-    let reason = classify(arrival, message.mentions_office, office.own.as_ref());
+    let reason = classify(arrival, message.mentions_office, office.own.as_ref(), &office.manner);
     Found { reason, message: Some(event.id.clone()), topic: message.place.topic() }
 }
 
@@ -72,7 +75,7 @@ fn again(
         Fact::MessageReceived(body) => Some((body, event.label.integrity)),
         _ => None,
     });
-    let reason = match (original, classify(arrival, mentions, office.own.as_ref())) {
+    let reason = match (original, classify(arrival, mentions, office.own.as_ref(), &office.manner)) {
         // A message that its first delivery showed to be a program's or an outsider's stays that.
         (Some((_, integrity)), reason)
             if integrity > Integrity::Untrusted && reason.class() == Class::Explicit && !asked(before) =>
@@ -99,7 +102,7 @@ fn asked(before: &[Event]) -> bool {
 /// A delivery that carried no message. It cannot ask a seat: there would be nothing to answer. An answer to an
 /// approval asks none.
 fn alone(arrival: &Arrival<'_>, office: &Office) -> Found {
-    let reason = match classify(arrival, arrival.names_office(office.own.as_ref()), office.own.as_ref()) {
+    let reason = match reason_of(arrival, office) {
         Reason::ApprovalAnswer => Reason::ApprovalAnswer,
         reason if reason.class() == Class::Explicit => Reason::IncompleteMessage,
         reason => reason,
@@ -107,9 +110,24 @@ fn alone(arrival: &Arrival<'_>, office: &Office) -> Found {
     Found { reason, message: None, topic: arrival.topic() }
 }
 
+fn reason_of(arrival: &Arrival<'_>, office: &Office) -> Reason {
+    let own = office.own.as_ref();
+    classify(arrival, arrival.names_office(own), own, &office.manner)
+}
+
+/// Whether a message with this reason is weighed before it asks anybody. A terminal is with one person, who waits.
+fn is_weighed(reason: Reason, manner: &Manner) -> bool {
+    match reason {
+        Reason::BotMention => true,
+        Reason::Terminal | Reason::ApprovalAnswer => false,
+        _ => manner.weighs && manner.weighs_asked,
+    }
+}
+
 fn classified(delivery: &Event, found: Found, office: &Office) -> Proposed {
     let class = found.reason.class();
-    let asks = (class == Class::Explicit && found.topic.is_some()).then(|| office.desk.clone());
+    let asks = class == Class::Explicit && found.topic.is_some() && !is_weighed(found.reason, &office.manner);
+    let asks = asks.then(|| office.desk.clone());
     Proposed {
         id: EventId::derived(&["delivery.classified", delivery.id.as_str()]),
         actor: Actor { principal: office.host.clone(), seat: None },

@@ -3,35 +3,48 @@
 //! Every delivery on the record gets exactly one class and one reason, by the rungs of one ladder
 //! ([`classify`]), from the delivery alone, so that any past decision can be made again. [`follow`] turns
 //! a delivery and what was appended with it into its `delivery.classified`; [`step`] does so for the whole
-//! record from a cursor of its own.
+//! record from a cursor of its own. What a message says into a running turn, [`steer`] tells that turn.
 //!
-//! Nothing here calls Slack, wakes a seat or asks a model. Deliberately absent so far: triage, modes and
-//! allowances of channels, and steering; at this depth a message that does not address the office gets
-//! nothing.
+//! Whether the office speaks about a message that nobody addressed to it is weighed in [`triage`]: a small model gives
+//! seven figures, and a pure evaluator decides by the channel's mode and what it has said there lately.
+//!
+//! Nothing here calls Slack, wakes a seat or calls a model: requests to one are composed and answers read, and the call
+//! is made by whoever runs the office, through the gate.
 
 mod arrival;
 pub mod card;
 mod classify;
 mod click;
+pub mod command;
 mod follow;
+mod manner;
+pub mod mute;
+pub mod rate;
 mod notation;
+mod progress;
 mod readable;
 mod reason;
 mod reply;
 mod sender;
+mod steering;
 mod step;
+pub mod triage;
 mod whose;
 
 pub use arrival::{
-    Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM, is_plain,
+    DRILL, Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
+    asks_a_drill, is_plain,
 };
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, click};
 pub use follow::{Office, follow};
+pub use manner::Manner;
 pub use notation::escaped;
+pub use progress::is_progress;
 pub use readable::readable;
 pub use reason::Reason;
 pub use reply::{TOOL_SLACK, TOOL_TERMINAL, label_of, reply_to};
 pub use sender::Sender;
+pub use steering::{STEERING_CURSOR, Steerers, is_steered, steer, steering};
 pub use step::{CURSOR, FOLLOW_EVENTS_MAX, lag, step};
 pub use whose::{PERSONS_MAX, Whose, whose};

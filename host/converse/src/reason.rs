@@ -48,6 +48,8 @@ reasons! {
     OwnMessage "own-message" Ignored,
     /// Another program said or did it, or Slack did.
     BotMessage "bot-message" Ignored,
+    /// Another program mentions the office in this very message, and may talk with it.
+    BotMention "bot-mention" Explicit,
     /// A message that nobody said: a notice of Slack, or a subtype this office does not know.
     UnsupportedSubtype "unsupported-subtype" Ignored,
     /// A message changed and its text did not: a link was unfolded, or only its metadata changed.
@@ -66,6 +68,8 @@ reasons! {
     Terminal "terminal" Explicit,
     /// It mentions the office.
     Mention "mention" Explicit,
+    /// It calls the office by its name.
+    NameCalled "name-called" Explicit,
     /// Said in the office's assistant view.
     AssistantThread "assistant-thread" Explicit,
     /// Said to the office in a direct message.
@@ -124,7 +128,7 @@ reasons! {
     ViewDismissal "view-dismissal" Ignored,
     /// Somebody used a shortcut.
     Shortcut "shortcut" Ignored,
-    /// Somebody used a slash command; none is offered yet.
+    /// Somebody used the office's slash command.
     SlashCommand "slash-command" Ignored,
     /// Slack checked that the address is ours.
     UrlVerification "url-verification" Ignored,

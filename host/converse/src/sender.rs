@@ -45,6 +45,11 @@ impl<'a> Sender<'a> {
         same(self.user, &own.user) || same(self.bot, &own.bot) || same(self.app, &own.app)
     }
 
+    /// Whether Slack itself said it.
+    pub(crate) fn is_slack(&self) -> bool {
+        SLACK_USERS.contains(&self.user)
+    }
+
     /// The id to keep: the user, or the bot when no user is stated.
     #[must_use]
     pub fn external(&self) -> &'a str {

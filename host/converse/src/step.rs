@@ -5,6 +5,7 @@
 //! record is read and written.
 
 use crate::follow::{Office, follow};
+use crate::manner::Manner;
 use event::{Event, Expected, Fact, GlobalPosition, Position, PrincipalId, SeatId};
 use record::{Error, Record};
 
@@ -19,16 +20,21 @@ pub const FOLLOW_EVENTS_MAX: usize = 256;
 const MESSAGE_EVENTS_MAX: usize = 64;
 
 /// Classifies the deliveries among the next [`FOLLOW_EVENTS_MAX`] events behind the cursor, as `host`, asking
-/// `desk`. Returns how many events it went past; 0 means that there are none.
+/// `desk`, in this `manner`. Returns how many events it went past; 0 means that there are none.
 ///
 /// # Errors
 /// As the record's. What was classified before the error stands; the next step begins at the same cursor.
-pub async fn step(record: &Record, host: &PrincipalId, desk: &SeatId) -> Result<usize, Error> {
+pub async fn step(
+    record: &Record,
+    host: &PrincipalId,
+    desk: &SeatId,
+    manner: &Manner,
+) -> Result<usize, Error> {
     let after = record.cursor(CURSOR).await?;
     let events = record.read_all(after, FOLLOW_EVENTS_MAX).await?;
     let Some(last) = events.last().map(|event| event.global_position) else { return Ok(0) };
     let own = record.row("setting", &fold::setting::connection(crate::SOURCE_SLACK)).await?;
-    let office = Office { host: host.clone(), desk: desk.clone(), own: fold::decode(own.as_ref()) };
+    let office = Office { host: host.clone(), desk: desk.clone(), own: fold::decode(own.as_ref()), manner: manner.clone() };
     for (i, event) in events.iter().enumerate() {
         if matches!(event.fact, Fact::DeliveryReceived(_)) {
             let next = events.get(i.saturating_add(1)).cloned();

@@ -14,6 +14,7 @@
 mod address;
 mod config;
 mod connection;
+mod dial;
 mod exchange;
 mod flow;
 mod form;
@@ -31,6 +32,7 @@ mod tests;
 pub use address::{AddressClass, class_of};
 pub use config::{ConfigError, EgressConfig, Limits, STARTING_LIMITS};
 pub use flow::{Flowing, Opened, Piece, Times};
+pub use dial::Dialled;
 pub use header::Injection;
 pub use origin::{Origin, Scheme};
 pub use refused::Refused;

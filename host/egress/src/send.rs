@@ -122,6 +122,10 @@ impl Egress {
         Ok(Sent { status, headers, body, sha256, method, address, left: true })
     }
 
+    pub(crate) fn loopback(&self) -> &[Origin] {
+        &self.loopback
+    }
+
     /// Decides from the request, the routes and the vault alone.
     fn judge(&self, request: Request<Bytes>, routes: &[Route]) -> Result<Judged, Refused> {
         let (head, body) = request.into_parts();
@@ -146,7 +150,7 @@ impl Egress {
     }
 
     /// Every address of the origin's host, if all of them may be dialled.
-    async fn addresses(&self, origin: &Origin, end: Instant) -> Result<Vec<SocketAddr>, Refused> {
+    pub(crate) async fn addresses(&self, origin: &Origin, end: Instant) -> Result<Vec<SocketAddr>, Refused> {
         let found = match origin.host() {
             url::Host::Ipv4(v4) => vec![IpAddr::V4(*v4)],
             url::Host::Ipv6(v6) => vec![IpAddr::V6(*v6)],

@@ -9,7 +9,9 @@ mod purse;
 mod refusal;
 mod request;
 mod seat;
+mod steering;
 mod subject;
+mod triage;
 mod turn;
 
 pub use approval::{
@@ -19,8 +21,11 @@ pub use approval::{
 pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };
-pub use effect::{EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, ReceiptRecorded};
-pub use gate::{CallAdmitted, CallDenied, CallRefused, DeniedBy};
+pub use effect::{
+    EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent,
+    EffectStated, ReadBack, ReceiptRecorded,
+};
+pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
     BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,
     PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,
@@ -32,5 +37,10 @@ pub use purse::{
 pub use refusal::{RefusalLifted, RefusalRaised, RefusalSubject};
 pub use request::{MomentPassed, MomentSet, RequestAnswered, RequestAsked, RequestLapsed};
 pub use seat::{SeatChanged, SeatCreated, SeatHeld, SeatVacated};
+pub use steering::{FinishAccepted, InboxDrained, InboxItem, Steering, TurnSteered};
 pub use subject::SubjectShredded;
+pub use triage::{
+    Choice, EmojiListed, Mode, ModeSet, Priority, Scores, Signs, Spent, Thresholds, TopicMuted, TopicUnmuted,
+    TriageDecided, Weighed,
+};
 pub use turn::{ReplyTo, StepEnded, StepKind, StepOutcome, StepStarted, TurnEnded, TurnEnding, TurnOpened};

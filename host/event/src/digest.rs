@@ -30,8 +30,14 @@ impl Digest {
     /// A digest written down before: 64 lower-case hexadecimal digits, or nothing.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        Self::written(text.to_owned())
+    }
+
+    /// The same of text that nobody else needs.
+    #[must_use]
+    pub fn written(text: String) -> Option<Self> {
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        (text.len() == 64 && text.bytes().all(hex)).then(|| Self(text.to_owned()))
+        (text.len() == 64 && text.bytes().all(hex)).then_some(Self(text))
     }
 
     /// All 64 digits.

@@ -3,14 +3,17 @@
 
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
-    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
-    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
-    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
-    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
-    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectCaptured,
+    EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent, EffectStated,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded,
+    RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
+    SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
+use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
 
 /// A kind, schema number or body that this host does not know.
@@ -79,6 +82,18 @@ macro_rules! facts {
                     _ => Err(UnknownKind::Kind { kind: kind.to_owned(), schema }),
                 }
             }
+
+            /// The same from the text of a body, with nothing in between where its shape is the newest.
+            ///
+            /// # Errors
+            /// As [`Fact::read`]; [`UnknownKind::Body`] also when the text is no JSON.
+            pub fn read_text(kind: &str, schema: u16, body: &str) -> Result<Self, UnknownKind> {
+                let unfit = |source| UnknownKind::Body { kind: kind.to_owned(), source };
+                match (kind, schema) {
+                    $(($kind, $schema) => serde_json::from_str(body).map(Self::$name).map_err(unfit),)*
+                    _ => Self::read(kind, schema, serde_json::from_str(body).map_err(unfit)?),
+                }
+            }
         }
 
         $(impl From<$name> for Fact {
@@ -144,12 +159,20 @@ facts! {
     "step.started" 1 StepStarted,
     /// A step has its output.
     "step.ended" 1 StepEnded,
+    /// A message came into a running turn.
+    "turn.steered" 1 TurnSteered,
+    /// A turn took up what lay in its inbox.
+    "inbox.drained" 1 InboxDrained,
+    /// A turn's finish stands.
+    "finish.accepted" 1 FinishAccepted,
     /// One call was let through.
     "call.admitted" 1 CallAdmitted,
     /// No to one call.
     "call.denied" 1 CallDenied,
     /// A standing no to a subject was met.
     "call.refused" 1 CallRefused,
+    /// A model judged what a call may do outside.
+    "call.classified" 1 CallClassified,
     /// A subject is refused from now on.
     "refusal.raised" 1 RefusalRaised,
     /// A refusal stands no more.
@@ -186,6 +209,12 @@ facts! {
     "effect.failed" 1 EffectFailed,
     /// Whether the change happened is not known.
     "effect.left-unknown" 1 EffectLeftUnknown,
+    /// In a drill: what would have been sent, and was not.
+    "effect.captured" 1 EffectCaptured,
+    /// An effect was read back.
+    "effect.recalled" 1 EffectRecalled,
+    /// A person said whether the change happened.
+    "effect.stated" 1 EffectStated,
     /// What a read left behind.
     "receipt.recorded" 1 ReceiptRecorded,
     /// A person's keys are destroyed: nobody reads their words again.
@@ -198,6 +227,16 @@ facts! {
     "component.revoked" 1 ComponentRevoked,
     /// A person tries a tool by hand.
     "call.tried" 1 CallTried,
+    /// What is done about one message, and all that decided it.
+    "triage.decided" 1 TriageDecided,
+    /// A channel has another mode.
+    "mode.set" 1 ModeSet,
+    /// A thread does not want the office to speak unasked.
+    "topic.muted" 1 TopicMuted,
+    /// A thread is no longer muted by somebody.
+    "topic.unmuted" 1 TopicUnmuted,
+    /// The emoji that a workspace made itself.
+    "emoji.listed" 1 EmojiListed,
 }
 
 #[cfg(test)]

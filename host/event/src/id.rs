@@ -68,9 +68,7 @@ macro_rules! id {
             /// # Errors
             /// When the prefix is another, or the rest is empty, too long or not plain ASCII.
             pub fn parse(text: &str) -> Result<Self, IdError> {
-                let error = || IdError { text: text.to_owned(), wanted: concat!("an id that starts with `", $prefix, "_`") };
-                let rest = text.strip_prefix(concat!($prefix, "_")).ok_or_else(error)?;
-                if plain(rest) { Ok(Self(text.to_owned())) } else { Err(error()) }
+                Self::try_from(text.to_owned())
             }
 
             /// The id as text.
@@ -89,7 +87,10 @@ macro_rules! id {
         impl TryFrom<String> for $name {
             type Error = IdError;
             fn try_from(text: String) -> Result<Self, IdError> {
-                Self::parse(&text)
+                match text.strip_prefix(concat!($prefix, "_")) {
+                    Some(rest) if plain(rest) => Ok(Self(text)),
+                    _ => Err(IdError { text, wanted: concat!("an id that starts with `", $prefix, "_`") }),
+                }
             }
         }
 
@@ -142,14 +143,7 @@ impl PrincipalId {
     /// # Errors
     /// When the text does not start with `person_`, `agent_` or `system_`, or the rest is not plain.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        let rest = ["person_", "agent_", "system_"].iter().find_map(|p| text.strip_prefix(p));
-        match rest {
-            Some(rest) if plain(rest) => Ok(Self(text.to_owned())),
-            _ => Err(IdError {
-                text: text.to_owned(),
-                wanted: "a principal (`person_…`, `agent_…` or `system_…`)",
-            }),
-        }
+        Self::try_from(text.to_owned())
     }
 
     /// The host itself.
@@ -190,7 +184,11 @@ impl fmt::Display for PrincipalId {
 impl TryFrom<String> for PrincipalId {
     type Error = IdError;
     fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
+        let rest = ["person_", "agent_", "system_"].iter().find_map(|p| text.strip_prefix(p));
+        match rest {
+            Some(rest) if plain(rest) => Ok(Self(text)),
+            _ => Err(IdError { text, wanted: "a principal (`person_…`, `agent_…` or `system_…`)" }),
+        }
     }
 }
 
@@ -211,11 +209,7 @@ impl Topic {
     /// # Errors
     /// When the text is empty, too long, or holds anything but letters, digits, `.`, `-`, `_` and `:`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if plain(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdError { text: text.to_owned(), wanted: "a topic" })
-        }
+        Self::try_from(text.to_owned())
     }
 
     /// The topic as text.
@@ -234,7 +228,7 @@ impl fmt::Display for Topic {
 impl TryFrom<String> for Topic {
     type Error = IdError;
     fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
+        if plain(&text) { Ok(Self(text)) } else { Err(IdError { text, wanted: "a topic" }) }
     }
 }
 

@@ -13,7 +13,8 @@
 mod fields;
 
 use crate::{PrincipalId, PrincipalKind};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -48,12 +49,23 @@ impl Content for Value {}
 
 mod private {
     /// Which values would be read as a wrapper.
-    pub trait Content {
+    use super::Personal;
+    use serde::Deserializer;
+
+    pub trait Content: Sized {
         fn looks_wrapped(&self) -> bool;
         fn erased() -> Self;
+
+        /// A field that holds such a value, open or sealed.
+        fn field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Personal<Self>, D::Error>;
     }
 
     impl Content for String {
+        // Text is nearly always bare, and then needs no JSON in between.
+        fn field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Personal<Self>, D::Error> {
+            deserializer.deserialize_any(super::Text)
+        }
+
         fn looks_wrapped(&self) -> bool {
             false
         }
@@ -64,6 +76,10 @@ mod private {
     }
 
     impl Content for serde_json::Value {
+        fn field<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Personal<Self>, D::Error> {
+            super::from_json(serde::Deserialize::deserialize(deserializer)?)
+        }
+
         fn looks_wrapped(&self) -> bool {
             super::wrapper(self).is_some()
         }
@@ -155,11 +171,38 @@ impl<T: Content> Serialize for Personal<T> {
 
 impl<'de, T: Content> Deserialize<'de> for Personal<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        match wrapped(&value) {
-            Some(personal) => Ok(personal),
-            None => serde_json::from_value::<T>(value).map(Self::from).map_err(D::Error::custom),
-        }
+        T::field(deserializer)
+    }
+}
+
+/// What a field holds that reads as `value`.
+fn from_json<T: Content, E: serde::de::Error>(value: Value) -> Result<Personal<T>, E> {
+    match wrapped(&value) {
+        Some(personal) => Ok(personal),
+        None => serde_json::from_value::<T>(value).map(Personal::from).map_err(E::custom),
+    }
+}
+
+/// Text, bare or in a wrapper.
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Personal<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Personal::from(text.to_owned()))
+    }
+
+    fn visit_string<E: serde::de::Error>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Personal::from(text))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        from_json(Value::deserialize(MapAccessDeserializer::new(map))?)
     }
 }
 

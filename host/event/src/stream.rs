@@ -21,10 +21,7 @@ impl StreamName {
     /// # Errors
     /// When there is no category and name with a `-` between them.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        match text.split_once('-') {
-            Some((category, name)) if !category.is_empty() && !name.is_empty() => Ok(Self(text.to_owned())),
-            _ => Err(IdError::of(text, "a stream (`category-name`)")),
-        }
+        Self::try_from(text.to_owned())
     }
 
     /// What kind of subject this is: all before the first `-`.
@@ -37,6 +34,16 @@ impl StreamName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for StreamName {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        match text.split_once('-') {
+            Some((category, name)) if !category.is_empty() && !name.is_empty() => Ok(Self(text)),
+            _ => Err(IdError::of(&text, "a stream (`category-name`)")),
+        }
     }
 }
 

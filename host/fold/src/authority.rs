@@ -8,6 +8,10 @@
 //!
 //! Source of the rules: mechanisms, sections 1 and 2; the third seed document on seats.
 
+mod policy;
+
+pub use policy::{ORGANISATION_PREFIX, beyond_organisation, is_organisation};
+
 use crate::seat::{EVERY_TOOL, holds_grant};
 use crate::setting;
 use event::{
@@ -93,6 +97,44 @@ pub enum NoAuthority {
         /// In whose name.
         by: PrincipalId,
     },
+    /// Only the gate states this kind, because only it reads policies.
+    #[error("`{principal}` cannot state `{kind}` by itself: the gate reads a set first, and states it")]
+    GateAlone {
+        /// Who.
+        principal: PrincipalId,
+        /// What.
+        kind: &'static str,
+    },
+    /// The set was made from another than the one in force.
+    #[error("`{kind}` was made from {}, and {} is in force", named(.base.as_ref()), named(.stands.as_ref()))]
+    NotOnWhatStands {
+        /// What.
+        kind: &'static str,
+        /// What it was made from.
+        base: Option<Digest>,
+        /// What is in force.
+        stands: Option<Digest>,
+    },
+    /// A change says why.
+    #[error("`{kind}` gives no reason")]
+    NoReason {
+        /// What.
+        kind: &'static str,
+    },
+    /// The seat may change the organisation's own files alone.
+    #[error("`{seat}` changes {}, and only files that start with `{ORGANISATION_PREFIX}` may be changed from this seat", .files.join(", "))]
+    BeyondOrganisation {
+        /// The seat.
+        seat: SeatId,
+        /// The files.
+        files: Vec<String>,
+    },
+    /// What was proposed as a correction is applied as something else.
+    #[error("the set {} was proposed as a correction and is not applied as one", .set.short())]
+    NotAsProposed {
+        /// The set.
+        set: Digest,
+    },
     /// The seat would hand another what it does not hold.
     #[error("`{seat}` cannot hand on `{grant}`, which it does not hold")]
     Escalates {
@@ -130,11 +172,14 @@ pub enum NoAuthority {
 /// Whether `actor` may state `fact`. `look` says what is known of a row of `setting`; a row that was not looked at
 /// is asked for, so that a forgotten read can never pass for an absent seat.
 pub fn may_state(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Verdict {
-    let outcome =
-        line(fact, look).and_then(|()| revoked(fact, look)).and_then(|()| match actor.principal.kind() {
+    let outcome = policy::judged(actor, fact, look).unwrap_or_else(|| {
+        line(fact, look)?;
+        revoked(fact, look)?;
+        match actor.principal.kind() {
             PrincipalKind::System => answers_itself(actor, fact),
             PrincipalKind::Agent | PrincipalKind::Person => for_seat(actor, fact, look),
-        });
+        }
+    });
     match outcome {
         Ok(()) => Verdict::May,
         Err(Unsettled::No(why)) => Verdict::MayNot(why),
@@ -218,7 +263,11 @@ enum Own<'a> {
 
 fn own(fact: &Fact) -> Own<'_> {
     match fact {
-        Fact::StepStarted(_) | Fact::StepEnded(_) | Fact::TurnEnded(_) => Own::Its,
+        Fact::StepStarted(_)
+        | Fact::StepEnded(_)
+        | Fact::TurnEnded(_)
+        | Fact::InboxDrained(_)
+        | Fact::FinishAccepted(_) => Own::Its,
         Fact::RequestAsked(body) => Own::Of(&body.asker),
         Fact::RequestAnswered(body) => Own::Of(&body.by),
         Fact::MomentSet(body) => Own::Of(&body.seat),
@@ -226,6 +275,7 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
         Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
         Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
+        Fact::EffectStated(body) => Own::Answers(&body.seat, &body.by),
         Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
@@ -244,7 +294,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::PluginProposed(_)
         | Fact::PluginRemoved(_)
         | Fact::ComponentRevoked(_)
-        | Fact::SubjectShredded(_) => Own::Office,
+        | Fact::SubjectShredded(_)
+        | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
         | Fact::DeliveryReceived(_)
@@ -252,6 +303,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::MessageReceived(_)
         | Fact::MessageMerged(_)
         | Fact::TurnOpened(_)
+        | Fact::TurnSteered(_)
         | Fact::MomentPassed(_)
         | Fact::RequestLapsed(_)
         | Fact::ApprovalAsked(_)
@@ -260,6 +312,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::CallAdmitted(_)
         | Fact::CallDenied(_)
         | Fact::CallRefused(_)
+        | Fact::CallClassified(_)
         | Fact::HoldTaken(_)
         | Fact::HoldStarted(_)
         | Fact::HoldSettled(_)
@@ -269,7 +322,13 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::EffectSent(_)
         | Fact::EffectFailed(_)
         | Fact::EffectLeftUnknown(_)
-        | Fact::ReceiptRecorded(_) => Own::Host,
+        | Fact::EffectCaptured(_)
+        | Fact::EffectRecalled(_)
+        | Fact::ReceiptRecorded(_)
+        | Fact::TriageDecided(_)
+        | Fact::TopicMuted(_)
+        | Fact::TopicUnmuted(_)
+        | Fact::EmojiListed(_) => Own::Host,
     }
 }
 
@@ -306,15 +365,25 @@ fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(
     }
 }
 
-fn office(seat: SeatId, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
-    let kind = fact.kind();
-    let own: Option<SeatCreated> = row(look, setting::seat(&seat))?;
+/// The seat, which holds the grant to state `kind`.
+fn has_right(
+    seat: &SeatId,
+    kind: &'static str,
+    look: &dyn Fn(&str) -> Look,
+) -> Result<SeatCreated, Unsettled> {
+    let own: Option<SeatCreated> = row(look, setting::seat(seat))?;
     let wanted = format!("record:{kind}");
-    let Some(own) =
-        own.filter(|own| own.grants.contains(&wanted) || own.grants.iter().any(|g| g == EVERY_FACT))
-    else {
-        return Err(NoAuthority::NoGrant { seat, kind }.into());
-    };
+    let has = |own: &SeatCreated| own.grants.contains(&wanted) || own.grants.iter().any(|g| g == EVERY_FACT);
+    own.filter(has).ok_or_else(|| NoAuthority::NoGrant { seat: seat.clone(), kind }.into())
+}
+
+/// A set in a sentence.
+fn named(set: Option<&Digest>) -> &str {
+    set.map_or("no set", Digest::short)
+}
+
+fn office(seat: SeatId, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(), Unsettled> {
+    let own = has_right(&seat, fact.kind(), look)?;
     if let Some(grant) = handed_on(fact, look)?.iter().find(|grant| !covers(&own, grant)) {
         return Err(NoAuthority::Escalates { seat, grant: grant.clone() }.into());
     }
@@ -377,142 +446,4 @@ fn covers(own: &SeatCreated, grant: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{LINE_SEATS_MAX, Look, NoAuthority, Verdict, may_state};
-    use crate::setting;
-    use event::{
-        Actor, Fact, MomentSet, NodeStarted, PrincipalId, SeatCreated, SeatHeld, SeatId, Timestamp, Topic,
-    };
-    use proptest::prelude::*;
-    use serde_json::Value;
-    use std::collections::BTreeMap;
-
-    fn seat(name: &str) -> SeatId {
-        SeatId::parse(&format!("seat_{name}")).unwrap()
-    }
-
-    fn created(name: &str, line: Option<&str>, grants: &[&str]) -> SeatCreated {
-        SeatCreated {
-            seat: seat(name),
-            role: "r".into(),
-            department: None,
-            line: line.map(seat),
-            grants: grants.iter().map(|grant| (*grant).to_owned()).collect(),
-            accountabilities: Vec::new(),
-            stands_in: None,
-        }
-    }
-
-    fn agent(name: &str) -> PrincipalId {
-        PrincipalId::parse(&format!("agent_{name}")).unwrap()
-    }
-
-    /// An office of seats, each held by the agent of its name.
-    fn office(seats: &[SeatCreated]) -> BTreeMap<String, Value> {
-        let mut rows = BTreeMap::new();
-        for one in seats {
-            let name = one.seat.as_str().trim_start_matches("seat_");
-            let held = SeatHeld { seat: one.seat.clone(), principal: agent(name) };
-            rows.insert(setting::seat(&one.seat), serde_json::to_value(one).unwrap());
-            rows.insert(setting::holder(&one.seat), serde_json::to_value(held).unwrap());
-        }
-        rows
-    }
-
-    fn asked(
-        rows: &BTreeMap<String, Value>,
-        principal: PrincipalId,
-        for_seat: Option<&str>,
-        fact: impl Into<Fact>,
-    ) -> Verdict {
-        let actor = Actor { principal, seat: for_seat.map(seat) };
-        let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(value.clone()));
-        may_state(&actor, &fact.into(), &look)
-    }
-
-    fn look_again(name: &str) -> MomentSet {
-        MomentSet { seat: seat(name), topic: Topic::parse("t").unwrap(), at: Timestamp(1) }
-    }
-
-    #[test]
-    fn a_seat_speaks_for_itself_and_only_through_its_holder() {
-        let rows = office(&[created("a", None, &[]), created("b", None, &[])]);
-        assert_eq!(asked(&rows, agent("a"), Some("a"), look_again("a")), Verdict::May);
-        let no = |verdict| matches!(verdict, Verdict::MayNot(_));
-        assert!(no(asked(&rows, agent("a"), Some("a"), look_again("b"))));
-        assert!(no(asked(&rows, agent("b"), Some("a"), look_again("a"))));
-        assert!(no(asked(&rows, agent("a"), None, look_again("a"))));
-        assert!(no(asked(&rows, agent("a"), Some("nobody"), look_again("nobody"))));
-        let node = NodeStarted { node: "n".into(), version: "1".into() };
-        assert!(no(asked(&rows, agent("a"), Some("a"), node.clone())));
-        assert_eq!(asked(&rows, PrincipalId::host(), None, node), Verdict::May);
-    }
-
-    #[test]
-    fn a_seat_hands_on_only_what_it_holds() {
-        let rows = office(&[created("head", None, &["record:seat.created", "web.*", "slack.post"])]);
-        let makes =
-            |grants: &[&str]| asked(&rows, agent("head"), Some("head"), created("new", Some("head"), grants));
-        assert_eq!(makes(&["web.fetch", "web.*", "slack.post"]), Verdict::May);
-        for more in ["slack.react", "slack.*", "web", "record:policy.applied", "*"] {
-            assert!(matches!(makes(&[more]), Verdict::MayNot(NoAuthority::Escalates { .. })), "{more}");
-        }
-        let role = |grants: &[&str]| {
-            let grants = [&["record:seat.created"], grants].concat();
-            let rows = office(&[created("head", None, &grants)]);
-            let cook = SeatCreated { role: "cook".into(), ..created("new", None, &[]) };
-            asked(&rows, agent("head"), Some("head"), cook)
-        };
-        for held in [&[][..], &["*"], &["role:baker"], &["role:r"]] {
-            assert!(matches!(role(held), Verdict::MayNot(NoAuthority::Escalates { .. })), "{held:?}");
-        }
-        for held in ["role:cook", "role:*", "record:*"] {
-            assert_eq!(role(&[held]), Verdict::May, "{held}");
-        }
-        let without = office(&[created("head", None, &["web.*"])]);
-        let verdict = asked(&without, agent("head"), Some("head"), created("new", None, &[]));
-        assert!(matches!(verdict, Verdict::MayNot(NoAuthority::NoGrant { .. })));
-    }
-
-    #[test]
-    fn no_seat_reports_to_itself_even_when_the_host_says_so() {
-        let rows =
-            office(&[created("a", Some("b"), &[]), created("b", Some("c"), &[]), created("c", None, &[])]);
-        let verdict = asked(&rows, PrincipalId::host(), None, created("c", Some("a"), &[]));
-        assert!(matches!(verdict, Verdict::MayNot(NoAuthority::OwnLine { .. })));
-        assert!(matches!(
-            asked(&rows, PrincipalId::host(), None, created("d", Some("d"), &[])),
-            Verdict::MayNot(_)
-        ));
-        assert_eq!(asked(&rows, PrincipalId::host(), None, created("d", Some("a"), &[])), Verdict::May);
-    }
-
-    #[test]
-    fn a_row_that_nobody_looked_at_is_asked_for_and_never_guessed() {
-        let actor = Actor { principal: agent("a"), seat: Some(seat("a")) };
-        let verdict = may_state(&actor, &look_again("a").into(), &|_| Look::NotYet);
-        assert_eq!(verdict, Verdict::LookAt(setting::holder(&seat("a"))));
-    }
-
-    proptest! {
-        /// Whatever the lines of an office, the walk ends, and it says yes only when following them ends too.
-        #[test]
-        fn the_walk_up_a_line_ends(lines in proptest::collection::vec(proptest::option::of(0_usize..12), 12), to in 0_usize..12) {
-            let name = |n: usize| format!("s{n}");
-            let seats: Vec<SeatCreated> =
-                lines.iter().enumerate().map(|(n, line)| created(&name(n), line.map(name).as_deref(), &[])).collect();
-            let rows = office(&seats);
-            let verdict = asked(&rows, PrincipalId::host(), None, created(&name(0), Some(&name(to)), &[]));
-            let (mut at, mut steps, mut circles) = (Some(to), 0, false);
-            while let Some(n) = at {
-                steps += 1;
-                if n == 0 || steps > LINE_SEATS_MAX {
-                    circles = true;
-                    break;
-                }
-                at = lines[n];
-            }
-            prop_assert_eq!(verdict == Verdict::May, !circles);
-        }
-    }
-}
+mod tests;

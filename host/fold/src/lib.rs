@@ -9,7 +9,10 @@
 pub mod ahead;
 pub mod approval;
 pub mod authority;
+pub mod class;
+pub mod channel;
 pub mod effect;
+pub mod inbox;
 pub mod message;
 pub mod moment;
 pub mod plugin;
@@ -23,7 +26,7 @@ pub mod signal;
 pub mod subject;
 pub mod turn;
 
-pub use projection::{Projection, Row, decode};
+pub use projection::{Projection, Row, decode, taken};
 
 /// Every projection, in the order in which they fold one event. They never read each other.
 #[must_use]
@@ -36,6 +39,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &message::Speakers,
         &signal::Signals,
         &turn::Turns,
+        &inbox::Inboxes,
         &request::Requests,
         &refusal::Refusals,
         &approval::Approvals,
@@ -46,7 +50,11 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &purse::Holds,
         &purse::Accounts,
         &effect::Effects,
+        &effect::TurnEffects,
         &effect::Receipts,
         &subject::Subjects,
+        &class::Classes,
+        &channel::Channels,
+        &channel::Triages,
     ]
 }

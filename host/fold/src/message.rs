@@ -1,6 +1,6 @@
 //! Messages: one row for each thing said, however often it was delivered; one for each topic; and who spoke about it.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{
     Event, EventId, Fact, GlobalPosition, MessageReceived, Place, PlaceKind, PrincipalId, Topic, TurnEnding,
 };
@@ -39,7 +39,7 @@ impl Projection for Messages {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let mut message = decode::<MessageRow>(row.as_ref());
+        let mut message = taken::<MessageRow>(row);
         match &event.fact {
             Fact::MessageReceived(body) => {
                 message = Some(MessageRow { event: event.id.clone(), mentions_office: body.mentions_office });
@@ -90,7 +90,7 @@ impl Projection for Topics {
         let (_, place) = topic_of(event)?;
         let began = || place.map(|place| TopicRow { place: place.clone(), messages: Vec::new() });
         // An answer about what nobody said has no place to stand in.
-        let mut topic: TopicRow = decode(row.as_ref()).or_else(began)?;
+        let mut topic: TopicRow = taken(row).or_else(began)?;
         topic.messages.push(event.global_position);
         let surplus = topic.messages.len().saturating_sub(TOPIC_MESSAGES_MAX);
         topic.messages.drain(..surplus);
@@ -138,7 +138,7 @@ impl Projection for Speakers {
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
         let Fact::MessageReceived(body) = &event.fact else { return row };
-        let mut speakers: SpeakersRow = decode(row.as_ref()).unwrap_or_default();
+        let mut speakers: SpeakersRow = taken(row).unwrap_or_default();
         speakers.persons.retain(|person| !body.text.subjects().contains(person));
         speakers.persons.extend(body.text.subjects().iter().cloned());
         let surplus = speakers.persons.len().saturating_sub(SPEAKERS_MAX);

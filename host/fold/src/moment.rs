@@ -3,8 +3,9 @@
 //! There is no timer for a subject anywhere: whoever runs the office looks at the head of this queue. What waits
 //! stands in the record, so a restart forgets nothing.
 
+use crate::effect::recall::{FIRST_MS, OUTCOME_MS_MAX};
 use crate::projection::{Projection, Row};
-use event::{ApprovalId, Event, EventId, Fact, RequestId, SeatId, Timestamp, Topic};
+use event::{ApprovalId, EffectId, Event, EventId, Fact, RequestId, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
 /// What happens at a moment.
@@ -15,6 +16,10 @@ pub enum Due {
     Request(RequestId),
     /// An approval expires.
     Approval(ApprovalId),
+    /// An effect that was intended and has no outcome counts as unknown.
+    Outcome(EffectId),
+    /// An unknown effect is read back.
+    Recall(EffectId),
     /// A seat looks again.
     Look {
         /// The seat.
@@ -50,6 +55,12 @@ pub fn approval_key(approval: &ApprovalId) -> String {
     format!("approval/{approval}")
 }
 
+/// Key of an effect's moment.
+#[must_use]
+pub fn effect_key(effect: &EffectId) -> String {
+    format!("effect/{effect}")
+}
+
 /// Key of the moment at which a seat looks at a topic again.
 #[must_use]
 pub fn look_key(seat: &SeatId, topic: &Topic) -> String {
@@ -70,6 +81,11 @@ impl Projection for Moments {
             Fact::ApprovalGiven(body) => vec![approval_key(&body.approval)],
             Fact::ApprovalDenied(body) => vec![approval_key(&body.approval)],
             Fact::ApprovalExpired(body) => vec![approval_key(&body.approval)],
+            Fact::EffectIntended(body) => vec![effect_key(&body.effect)],
+            Fact::EffectSent(body) => vec![effect_key(&body.effect)],
+            Fact::EffectFailed(body) => vec![effect_key(&body.effect)],
+            Fact::EffectLeftUnknown(body) => vec![effect_key(&body.effect)],
+            Fact::EffectRecalled(body) => vec![effect_key(&body.effect)],
             Fact::MomentSet(body) => vec![look_key(&body.seat, &body.topic)],
             Fact::MomentPassed(body) => vec![look_key(&body.seat, &body.topic)],
             _ => Vec::new(),
@@ -83,6 +99,15 @@ impl Projection for Moments {
             }
             Fact::ApprovalAsked(body) => {
                 MomentRow { at: body.expires_at, due: Due::Approval(body.approval.clone()) }
+            }
+            Fact::EffectIntended(body) => {
+                MomentRow { at: event.at.plus_ms(OUTCOME_MS_MAX), due: Due::Outcome(body.effect.clone()) }
+            }
+            Fact::EffectLeftUnknown(body) => {
+                MomentRow { at: event.at.plus_ms(FIRST_MS), due: Due::Recall(body.effect.clone()) }
+            }
+            Fact::EffectRecalled(body) => {
+                MomentRow { at: body.again_at?, due: Due::Recall(body.effect.clone()) }
             }
             Fact::MomentSet(body) => {
                 let (seat, topic) = (body.seat.clone(), body.topic.clone());

@@ -33,6 +33,12 @@ pub fn decode<T: DeserializeOwned>(row: Option<&Row>) -> Option<T> {
     row.and_then(|row| T::deserialize(&row.value).ok())
 }
 
+/// The same of a row that nobody else needs: its text moves into the state.
+#[must_use]
+pub fn taken<T: DeserializeOwned>(row: Option<Row>) -> Option<T> {
+    row.and_then(|row| serde_json::from_value(row.value).ok())
+}
+
 /// A fold kept as rows.
 pub trait Projection: Sync {
     /// Its name: the first half of a row's address.

@@ -3,7 +3,7 @@
 //! Source of the rules: mechanisms, sections 3 and 4 of the seed's open problems: every wait names a holder and a
 //! moment; a lapsed ask leaves the holder's count and goes to whoever must act on it.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{
     Event, Fact, Personal, RequestAnswered, RequestAsked, RequestId, RequestLapsed, SeatId, Timestamp,
 };
@@ -42,6 +42,15 @@ pub enum Command {
     Answer {
         /// The seat that answers.
         by: SeatId,
+        /// Its answer.
+        answer: Personal<String>,
+    },
+    /// Answer, as the seat that works for the one that holds it.
+    AnswerInstead {
+        /// The seat that answers.
+        by: SeatId,
+        /// The seat that does the holder's work now, as [`crate::seat::works`] says; nothing when nobody does.
+        works: Option<SeatId>,
         /// Its answer.
         answer: Personal<String>,
     },
@@ -96,15 +105,8 @@ pub enum CannotRequest {
 pub fn decide(row: Option<&RequestRow>, command: Command, now: Timestamp) -> Result<Fact, CannotRequest> {
     match command {
         Command::Ask(asked) => ask(row, asked, now),
-        Command::Answer { by, answer } => {
-            let open = open(row)?;
-            fits(&answer)?;
-            if by != open.holder {
-                return Err(CannotRequest::NotHolder { holder: open.holder.clone() });
-            }
-            let (request, topic, asker) = (open.request.clone(), open.topic.clone(), open.asker.clone());
-            Ok(RequestAnswered { request, by, topic, asker, answer }.into())
-        }
+        Command::Answer { by, answer } => self::answer(open(row)?, by, None, answer),
+        Command::AnswerInstead { by, works, answer } => self::answer(open(row)?, by, works, answer),
         Command::Lapse => {
             let open = open(row)?;
             if now < open.due_at {
@@ -128,6 +130,22 @@ fn ask(row: Option<&RequestRow>, asked: RequestAsked, now: Timestamp) -> Result<
     }
     fits(&asked.wanted)?;
     Ok(asked.into())
+}
+
+/// `works` is the seat that does the holder's work, where somebody has looked.
+fn answer(
+    open: &RequestAsked,
+    by: SeatId,
+    works: Option<SeatId>,
+    answer: Personal<String>,
+) -> Result<Fact, CannotRequest> {
+    fits(&answer)?;
+    let whose = works.unwrap_or_else(|| open.holder.clone());
+    if by != whose {
+        return Err(CannotRequest::NotHolder { holder: whose });
+    }
+    let (request, topic, asker) = (open.request.clone(), open.topic.clone(), open.asker.clone());
+    Ok(RequestAnswered { request, by, topic, asker, answer }.into())
 }
 
 fn open(row: Option<&RequestRow>) -> Result<&RequestAsked, CannotRequest> {
@@ -166,11 +184,12 @@ impl Projection for Requests {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let before = decode::<RequestRow>(row.as_ref());
         let after = match &event.fact {
             Fact::RequestAsked(body) => RequestRow { asked: body.clone(), state: RequestState::Open },
-            Fact::RequestAnswered(_) => RequestRow { state: RequestState::Answered, ..before? },
-            Fact::RequestLapsed(_) => RequestRow { state: RequestState::Lapsed, ..before? },
+            Fact::RequestAnswered(_) => {
+                RequestRow { state: RequestState::Answered, ..taken::<RequestRow>(row)? }
+            }
+            Fact::RequestLapsed(_) => RequestRow { state: RequestState::Lapsed, ..taken::<RequestRow>(row)? },
             _ => return row,
         };
         let rank = (after.state == RequestState::Open).then_some(after.asked.due_at.0);
@@ -229,6 +248,23 @@ mod tests {
             Err(CannotRequest::Ended(RequestState::Answered))
         );
         assert_eq!(answer(RequestState::Lapsed, "legal"), Err(CannotRequest::Ended(RequestState::Lapsed)));
+    }
+
+    #[test]
+    fn a_vacant_seats_request_is_answered_by_the_seat_that_works_for_it() {
+        let answer = |by, works: Option<&str>| {
+            let works = works.map(seat);
+            let command = Command::AnswerInstead { by: seat(by), works, answer: "MIT".into() };
+            decide(Some(&row(RequestState::Open)), command, Timestamp(60))
+        };
+        match answer("counsel", Some("counsel")) {
+            Ok(Fact::RequestAnswered(answered)) => {
+                assert_eq!((answered.by, answered.asker), (seat("counsel"), seat("research")));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(answer("counsel", Some("legal")), Err(CannotRequest::NotHolder { .. })));
+        assert!(matches!(answer("counsel", None), Err(CannotRequest::NotHolder { .. })));
     }
 
     proptest! {

@@ -18,6 +18,8 @@ pub const TEXT_BYTES_MAX: usize = 500;
 pub const GRANTS_MAX: usize = 200;
 /// The most seats that are listed at once: far above any office, and a bound on what one look reads.
 pub const SEATS_MAX: usize = 5_000;
+/// The seat of the owner, above which there is nobody: it alone changes policies that are not the organisation's own.
+pub const OWNER: &str = "seat_owner";
 /// The grant to call every tool and model. Policy still decides each call.
 pub const EVERY_TOOL: &str = "*";
 

@@ -94,6 +94,24 @@ pub fn proposal(digest: &event::Digest) -> String {
     format!("proposal/{digest}")
 }
 
+/// Key of a channel's mode ([`event::ModeSet`]); `channel` is `T1:C1`.
+#[must_use]
+pub fn mode(channel: &str) -> String {
+    format!("mode/{channel}")
+}
+
+/// Key of a muted thread ([`event::TopicMuted`]), as long as it is muted.
+#[must_use]
+pub fn muted(topic: &event::Topic) -> String {
+    format!("muted/{topic}")
+}
+
+/// Key of the emoji that a workspace made itself ([`event::EmojiListed`]).
+#[must_use]
+pub fn emoji(team: &str) -> String {
+    format!("emoji/{team}")
+}
+
 /// The row that `fact` writes, when it puts something in force: its key and what it then holds; nothing held
 /// means that the row goes.
 #[must_use]
@@ -103,7 +121,9 @@ pub fn stated(fact: &Fact) -> Option<(String, Option<Value>)> {
 
 fn holds(fact: &Fact) -> Option<Value> {
     match fact {
-        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) => None,
+        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) | Fact::TopicUnmuted(_) => {
+            None
+        }
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
         Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
         other => Some(other.body()),
@@ -128,6 +148,10 @@ fn key(fact: &Fact) -> Option<String> {
         Fact::PluginProposed(body) => Some(waiting(&body.version.plugin)),
         Fact::PluginRemoved(body) => Some(plugin(&body.plugin)),
         Fact::ComponentRevoked(body) => Some(revoked_component(&body.digest)),
+        Fact::ModeSet(body) => Some(mode(&body.channel)),
+        Fact::TopicMuted(body) => Some(muted(&body.topic)),
+        Fact::TopicUnmuted(body) => Some(muted(&body.topic)),
+        Fact::EmojiListed(body) => Some(emoji(&body.team)),
         _ => None,
     }
 }

@@ -1,10 +1,11 @@
 //! Signal: one row for each seat and topic, folded once from each event that reaches the seat.
 //!
-//! `n` is what *others* added since the seat last looked; opening a turn is looking. Source of the figures:
+//! `n` is what *others* added since the seat last looked; opening a turn is looking, and so is taking up what came
+//! into a running one. Source of the figures:
 //! mechanisms, section 3.
 
-use crate::projection::{Projection, Row, decode};
-use event::{Event, EventId, Fact, SeatId, Timestamp, Topic};
+use crate::projection::{Projection, Row, taken};
+use event::{Class, Event, EventId, Fact, InboxDrained, SeatId, Timestamp, Topic};
 use serde::{Deserialize, Serialize};
 
 /// Weight of an event that addresses a seat by a mention.
@@ -52,6 +53,13 @@ fn reach(fact: &Fact) -> Option<(&SeatId, &Topic, Option<u32>)> {
             .as_ref()
             .zip(body.topic.as_ref())
             .map(|(seat, topic)| (seat, topic, Some(WEIGHT_MENTION))),
+        Fact::TriageDecided(body) => {
+            let weight = if body.class == Class::Explicit { WEIGHT_MENTION } else { WEIGHT_REQUEST };
+            body.asks.as_ref().map(|seat| (seat, &body.topic, Some(weight)))
+        }
+        Fact::TurnSteered(body) if body.untold => {
+            body.asks.as_ref().map(|seat| (seat, &body.topic, Some(WEIGHT_MENTION)))
+        }
         Fact::RequestAsked(body) => Some((&body.holder, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestAnswered(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
         Fact::RequestLapsed(body) => Some((&body.asker, &body.topic, Some(WEIGHT_REQUEST))),
@@ -67,24 +75,55 @@ impl Projection for Signals {
     }
 
     fn keys(&self, event: &Event) -> Vec<String> {
+        if let Fact::InboxDrained(body) = &event.fact {
+            let mut asked: Vec<&SeatId> =
+                body.items.iter().filter_map(|item| item.asks.as_ref()).collect();
+            asked.sort_unstable();
+            asked.dedup();
+            return asked.into_iter().map(|seat| key(seat, &body.topic)).collect();
+        }
         reach(&event.fact).map(|(seat, topic, _)| key(seat, topic)).into_iter().collect()
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
+        let before = taken::<SignalRow>(row);
+        if let Fact::InboxDrained(body) = &event.fact {
+            return before.map(|before| ranked(&taken_up(before, body)));
+        }
         let (seat, topic, weight) = reach(&event.fact)?;
-        let before = decode::<SignalRow>(row.as_ref());
         let asked_by = match &event.fact {
             // The message itself, not what was found out about it.
             Fact::DeliveryClassified(body) => body.message.clone().unwrap_or_else(|| body.delivery.clone()),
+            Fact::TriageDecided(body) => body.message.clone(),
+            Fact::TurnSteered(body) => body.message.clone(),
             _ => event.id.clone(),
         };
         let after = match weight {
             Some(weight) => added(before, (seat, topic), (asked_by, weight), event.at),
             None => looked(before?),
         };
-        let rank = (after.count > 0).then_some(i64::from(after.weight));
-        Some(Row::of(&after, rank))
+        Some(ranked(&after))
     }
+}
+
+fn ranked(row: &SignalRow) -> Row {
+    Row::of(row, (row.count > 0).then_some(i64::from(row.weight)))
+}
+
+/// What a running turn took up asks for no turn of its own.
+fn taken_up(mut row: SignalRow, drained: &InboxDrained) -> SignalRow {
+    let read = |message: &EventId| drained.items.iter().any(|item| item.message == *message);
+    let asks = |item: &&event::InboxItem| item.asks.as_ref() == Some(&row.seat);
+    let count = drained.items.iter().filter(asks).count();
+    row.count = row.count.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+    if row.count == 0 {
+        return looked(row);
+    }
+    row.samples.retain(|sample| !read(sample));
+    if let Some(newest) = row.samples.last().filter(|_| read(&row.asked_by)) {
+        row.asked_by = newest.clone();
+    }
+    row
 }
 
 fn added(

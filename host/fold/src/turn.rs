@@ -1,9 +1,9 @@
 //! Turns: which stand open, and, from a turn's own events, what a replay returns and where it goes on.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{
-    ApprovalId, Event, Fact, SeatId, StepEnded, StepStarted, Timestamp, Topic, TurnEnded, TurnEnding, TurnId,
-    TurnOpened,
+    ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, Steering, StepEnded, StepStarted, Timestamp, Topic,
+    TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,7 @@ impl Projection for Turns {
         match &event.fact {
             Fact::TurnOpened(body) => vec![body.turn.as_str().to_owned()],
             Fact::TurnEnded(body) => vec![body.turn.as_str().to_owned()],
+            Fact::TurnSteered(body) if interrupts(body.steering) => vec![body.turn.as_str().to_owned()],
             fact => waited(fact).map(|(turn, _, _)| turn.as_str().to_owned()).into_iter().collect(),
         }
     }
@@ -53,10 +54,12 @@ impl Projection for Turns {
                 ending: None,
                 waits_for: BTreeSet::new(),
             },
-            Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..decode(row.as_ref())? },
+            Fact::TurnEnded(body) => TurnRow { ending: Some(body.ending), ..taken(row)? },
+            // It waits no more: it is run, takes up what was said, and goes on or ends.
+            Fact::TurnSteered(_) => TurnRow { waits_for: BTreeSet::new(), ..taken(row)? },
             fact => {
                 let Some((_, approval, asked)) = waited(fact) else { return row };
-                let mut row: TurnRow = decode(row.as_ref())?;
+                let mut row: TurnRow = taken(row)?;
                 if asked {
                     row.waits_for.insert(approval.clone());
                 } else {
@@ -71,6 +74,11 @@ impl Projection for Turns {
     }
 }
 
+/// Whether such a message ends the waiting for a person's yes.
+fn interrupts(steering: Steering) -> bool {
+    matches!(steering, Steering::Replace | Steering::Stop)
+}
+
 /// The turn a fact about an approval concerns, the approval, and whether it waits from now on.
 fn waited(fact: &Fact) -> Option<(&TurnId, &ApprovalId, bool)> {
     let (origin, approval, asked) = match fact {
@@ -82,6 +90,10 @@ fn waited(fact: &Fact) -> Option<(&TurnId, &ApprovalId, bool)> {
     };
     origin.turn().map(|turn| (turn, approval, asked))
 }
+
+/// The longest time between two events of a turn that counts as its work, in milliseconds: no call takes longer, so
+/// what is longer is a clock that was set forward.
+pub const GAP_MS_MAX: u64 = 120_000;
 
 /// What one step has come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +111,14 @@ pub struct TurnState {
     pub opened: Option<TurnOpened>,
     /// Its steps by number.
     pub steps: BTreeMap<u32, StepState>,
+    /// What it took up of its inbox, in order.
+    pub drains: Vec<InboxDrained>,
+    /// The finish that stands, once one does.
+    pub accepted: Option<FinishAccepted>,
+    /// How long it has worked, in milliseconds.
+    pub active_ms: u64,
+    /// When its newest event happened.
+    pub newest_at: Option<Timestamp>,
     /// How it ended, when it has.
     pub ended: Option<TurnEnded>,
 }
@@ -109,9 +129,28 @@ impl TurnState {
     pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut state = Self::default();
         for event in events {
-            state.evolve(&event.fact);
+            state.happened(event);
         }
         state
+    }
+
+    /// The state after one more event, with the time it took.
+    pub fn happened(&mut self, event: &Event) {
+        let gap_ms = self.newest_at.map_or(0, |newest| event.at.since_ms(newest));
+        // A step that begins again was waited for: a person's yes, or another host.
+        let waited = matches!(&event.fact, Fact::StepStarted(body) if body.attempt > 1);
+        if !waited {
+            let worked_ms = u64::try_from(gap_ms).unwrap_or(0).min(GAP_MS_MAX);
+            self.active_ms = self.active_ms.saturating_add(worked_ms);
+        }
+        self.newest_at = Some(event.at);
+        self.evolve(&event.fact);
+    }
+
+    /// How many messages of its inbox it has taken up.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.drains.last().map_or(0, |drained| drained.revision)
     }
 
     /// The state after one more fact.
@@ -126,6 +165,8 @@ impl TurnState {
                     step.ended = Some(body.clone());
                 }
             }
+            Fact::InboxDrained(body) => self.drains.push(body.clone()),
+            Fact::FinishAccepted(body) => self.accepted = Some(body.clone()),
             Fact::TurnEnded(body) => self.ended = Some(body.clone()),
             _ => {}
         }

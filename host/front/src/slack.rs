@@ -2,4 +2,5 @@
 
 pub mod keep;
 pub mod parse;
+pub mod socket;
 pub mod verify;

@@ -15,10 +15,10 @@ use crate::inbox::{Inbox, Incoming, Taken};
 use crate::terminal::lines::Line;
 use crate::terminal::screen::Screen;
 use crate::terminal::watch::Watch;
-use converse::{ID_PART_BYTES_MAX, SOURCE_TERMINAL, escaped, is_plain};
+use converse::{DRILL, ID_PART_BYTES_MAX, SOURCE_TERMINAL, escaped, is_plain};
 use event::{ApprovalId, DeliveryReceived, Event, EventId, GlobalPosition, PrincipalId};
 use record::{Clock, Record};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -53,6 +53,8 @@ pub struct Session {
     pub run: String,
     /// The principal that states what arrives: the host.
     pub host: PrincipalId,
+    /// Whether what is asked here is a drill.
+    pub drill: bool,
     /// After the last line, how long the record may be silent about this session before the chat gives up on an
     /// answer.
     pub silence_ms_max: u64,
@@ -207,6 +209,11 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
         self.lines = self.lines.saturating_add(1);
         let Session { name, person, run, .. } = &self.session;
         let ts = format!("{:013}.{run}.{:06}", self.clock.now().0, self.lines);
+        // In the same notation as everything else that people say, so that one reader does for all.
+        let mut payload = json!({ "session": name, "ts": ts, "person": person, "text": escaped(text) });
+        if let Some(fields) = payload.as_object_mut().filter(|_| self.session.drill) {
+            fields.insert(DRILL.to_owned(), Value::Bool(true));
+        }
         let delivery = DeliveryReceived {
             source: SOURCE_TERMINAL.to_owned(),
             kind: "line".to_owned(),
@@ -214,8 +221,7 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
             subtype: String::new(),
             external_id: ts.clone(),
             retry: 0,
-            // In the same notation as everything else that people say, so that one reader does for all.
-            payload: json!({ "session": name, "ts": ts, "person": person, "text": escaped(text) }).into(),
+            payload: payload.into(),
         };
         Incoming { id: EventId::derived(&["delivery.received", SOURCE_TERMINAL, name, &ts]), delivery }
     }

@@ -80,6 +80,8 @@ fn tools() -> Vec<Arc<ToolSpec>> {
             effect: EffectClass::Read,
             touches: Touches::OriginOf("/url".to_owned()),
             price_key: None,
+            exact: false,
+            recall: false,
         })
     };
     (0..TOOLS).map(tool).collect()
@@ -130,6 +132,7 @@ fn call() -> Call {
         cause: EventId::derived(&["bench"]),
         fence: None,
         within: Vec::new(),
+        drill: false,
     }
 }
 
@@ -207,6 +210,7 @@ fn whole(count: usize) -> impl FnMut() {
                 refusals: &[],
                 approval: None,
                 ahead: None,
+                class: None,
                 said_no: None,
                 budgets: &[],
                 headroom: 3,

@@ -42,6 +42,8 @@ pub struct Facts<'a> {
     pub approval: Option<&'a ApprovalRow>,
     /// What was given ahead to the seat for this tool on this resource.
     pub ahead: Option<&'a AheadRow>,
+    /// What the call was judged to be, when its tool declares no class and somebody judged it.
+    pub class: Option<EffectClass>,
     /// What the person said who said no to it.
     pub said_no: Option<&'a str>,
     /// The budgets in play.
@@ -57,6 +59,8 @@ struct Target {
     plugin: String,
     digest: event::Digest,
     effect: EffectClass,
+    /// Whether the tool declares no class, and `effect` is what was judged or assumed.
+    judged: bool,
     resource: Resource,
     action: String,
     price_key: Option<String>,
@@ -102,7 +106,7 @@ pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
 /// Shape, grant and policy.
 pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdict>> {
     let input = call.input();
-    let target = shape(call, &input, facts.catalogue)
+    let target = shape(call, &input, facts)
         .map_err(|reason| Box::new(denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason)))?;
     let resource = target.resource.text().to_owned();
     let seat = granted(call, facts)
@@ -128,7 +132,8 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
     };
     let decision = facts.policy.decide(&asked);
     if decision.allowed {
-        return Ok(Weighed { target, decision, wants_yes: None });
+        let wants_yes = if approved { None } else { undeclared(call, &target, facts.class) };
+        return Ok(Weighed { target, decision, wants_yes });
     }
     // Only a no of a policy that was evaluated can be for want of a yes.
     if !approved && decision.errors.is_empty() {
@@ -138,6 +143,22 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
         }
     }
     Err(Box::new(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason)))
+}
+
+/// The no to a call that policy lets through and whose tool declares no class: without a person's yes it goes only where
+/// it was judged to change nothing.
+fn undeclared(call: &Call, target: &Target, class: Option<EffectClass>) -> Option<Decision> {
+    if !target.judged || class == Some(EffectClass::Read) {
+        return None;
+    }
+    let judged = class.map_or("nobody could judge this call".to_owned(), |class| {
+        format!("this call was judged to be `{}`", class.word())
+    });
+    let reason = format!(
+        "`{}` does not declare what it may do outside, and {judged}: without a person's yes only a read goes",
+        call.tool
+    );
+    Some(Decision { allowed: false, policies: Vec::new(), errors: Vec::new(), reason })
 }
 
 /// What the guards said, standing refusal and budget, and the person whose yes is wanted.
@@ -282,7 +303,8 @@ fn quoting(verdict: Verdict, row: Option<&ApprovalRow>) -> Verdict {
     }
 }
 
-fn shape(call: &Call, input: &Value, catalogue: &dyn Catalogue) -> Result<Target, String> {
+fn shape(call: &Call, input: &Value, facts: &Facts<'_>) -> Result<Target, String> {
+    let catalogue = facts.catalogue;
     if let Some(pointer) = event::inexact(input) {
         return Err(format!(
             "the number at `{pointer}` is beyond ±(2^53-1) and would not be kept exactly: write it as a string"
@@ -293,7 +315,7 @@ fn shape(call: &Call, input: &Value, catalogue: &dyn Catalogue) -> Result<Target
             let spec = catalogue.tool(&call.tool).ok_or_else(|| unknown_tool(&call.tool, catalogue))?;
             catalogue.check_input(&spec, value)?;
             let resource = catalogue.resource(&spec, value)?;
-            Ok(tool_target(&spec, resource))
+            Ok(tool_target(&spec, resource, facts.class))
         }
         Payload::Infer(request) => {
             let spec = catalogue.model(&call.tool).ok_or_else(|| unknown_model(&call.tool, catalogue))?;
@@ -308,11 +330,13 @@ fn shape(call: &Call, input: &Value, catalogue: &dyn Catalogue) -> Result<Target
     }
 }
 
-fn tool_target(spec: &Arc<ToolSpec>, resource: Resource) -> Target {
+fn tool_target(spec: &Arc<ToolSpec>, resource: Resource, class: Option<EffectClass>) -> Target {
+    let judged = spec.effect == EffectClass::Undeclared;
     Target {
         plugin: spec.plugin.clone(),
         digest: spec.digest.clone(),
-        effect: spec.effect,
+        effect: class.filter(|_| judged).unwrap_or(spec.effect).assumed(),
+        judged,
         resource,
         action: spec.name.clone(),
         price_key: spec.price_key.clone(),
@@ -324,6 +348,7 @@ fn model_target(spec: &Arc<ModelSpec>) -> Target {
         plugin: spec.plugin.clone(),
         digest: spec.digest.clone(),
         effect: EffectClass::Read,
+        judged: false,
         resource: Resource::Model(spec.name.clone()),
         action: INFER.to_owned(),
         price_key: Some(spec.price_key.clone()),

@@ -5,7 +5,6 @@
 //! tool, and they are asked at the moment of the answer. Deliberately absent: cards and buttons; whoever draws
 //! one hands its click to [`Gate::answer`].
 
-use crate::admit::component;
 use crate::call::Call;
 use crate::catalogue::{EffectClass, Resource};
 use crate::pass::{Gate, GateError, Passed};
@@ -19,7 +18,7 @@ use event::{
     Timestamp,
 };
 use fold::ahead::{Ahead, AheadRow, CannotGiveAhead};
-use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, approval_id, stream};
+use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, stream};
 use fold::seat::{SeatState, Seats};
 use fold::{Projection, decode};
 use record::{Append, Decided, RowKey};
@@ -98,21 +97,13 @@ impl From<record::Error> for AnswerError {
 }
 
 impl Gate {
-    /// The approval of exactly this call, when one was ever asked for.
-    pub(crate) async fn approval_of(&self, call: &Call) -> Result<Option<ApprovalRow>, GateError> {
-        let Some((_, component)) = component(call, self.parts.catalogue.as_ref()) else { return Ok(None) };
-        let id = approval_id(&call.origin, &call.tool, &call.content(), &component);
-        self.approval(&id).await
-    }
-
-    /// What was given ahead to the seat of `call` for its tool on its resource.
-    pub(crate) async fn ahead_of(&self, call: &Call) -> Result<Option<AheadRow>, GateError> {
-        let crate::Payload::Tool(input) = &call.payload else { return Ok(None) };
+    /// Where what was given ahead to the seat of `call` is, for its tool on its resource.
+    pub(crate) fn ahead_key(&self, call: &Call) -> Option<String> {
+        let crate::Payload::Tool(input) = &call.payload else { return None };
         let catalogue = &self.parts.catalogue;
-        let Some(spec) = catalogue.tool(&call.tool) else { return Ok(None) };
-        let Ok(resource) = catalogue.resource(&spec, input) else { return Ok(None) };
-        let key = fold::ahead::key(&call.seat, &call.tool, &Digest::of(resource.text().as_bytes()));
-        Ok(decode(self.parts.record.row(Ahead.name(), &key).await?.as_ref()))
+        let spec = catalogue.tool(&call.tool)?;
+        let resource = catalogue.resource(&spec, input).ok()?;
+        Some(fold::ahead::key(&call.seat, &call.tool, &Digest::of(resource.text().as_bytes())))
     }
 
     /// What the person said who said no to it; rows hold none of their words, so their event is asked.
@@ -334,13 +325,33 @@ impl Gate {
         asked: &ApprovalAsked,
         by: &PrincipalId,
     ) -> Result<(SeatId, Vec<String>), AnswerError> {
+        let about = About {
+            asker: Some(&row.seat),
+            tool: &asked.tool,
+            resource: asked.resource.text(),
+            effect: EffectClass::of_word(&asked.effect),
+            origin: &row.origin,
+        };
+        self.entitled_to(&about, by).await
+    }
+
+    /// The first seat of this person that the policies let answer for such a call, and those policies.
+    pub(crate) async fn entitled_to(
+        &self,
+        about: &About<'_>,
+        by: &PrincipalId,
+    ) -> Result<(SeatId, Vec<String>), AnswerError> {
         let policy = self.policy().await?;
-        let asker: Option<SeatCreated> = self.setting(&fold::setting::seat(&row.seat)).await?;
+        let asker: Option<SeatCreated> = match about.asker {
+            Some(asker) => self.setting(&fold::setting::seat(asker)).await?,
+            None => None,
+        };
         let asker_role = asker.map(|seat| seat.role).unwrap_or_default();
-        let plugin = self.plugin_of(&asked.tool);
+        let plugin = self.plugin_of(about.tool);
         let resource = Resource::Plugin(plugin.clone());
         let input = json!({
-            "tool": asked.tool, "resource": asked.resource.text(), "asker": row.seat, "asker_role": asker_role,
+            "tool": about.tool, "resource": about.resource, "asker_role": asker_role,
+            "asker": about.asker.map(SeatId::as_str).unwrap_or_default(),
         });
         let mut reason = "they hold no seat of this office".to_owned();
         for seat in self.seats_of(by).await? {
@@ -353,8 +364,8 @@ impl Gate {
                 resource: &resource,
                 plugin: &plugin,
                 input: &input,
-                effect: EffectClass::of_word(&asked.effect).unwrap_or(EffectClass::Privileged),
-                origin_kind: OriginKind::from(&row.origin),
+                effect: about.effect.unwrap_or(EffectClass::Privileged),
+                origin_kind: OriginKind::from(about.origin),
                 flow: Flow::Unknown,
                 integrity: Integrity::Trusted,
                 approved: true,
@@ -379,6 +390,18 @@ impl Gate {
         let states = rows.iter().filter_map(|(_, row)| decode::<SeatState>(Some(row)));
         Ok(states.filter(|state| state.holder.as_ref() == Some(by)).map(|state| state.seat).collect())
     }
+}
+
+/// What somebody is to answer for: who may is asked of the policies.
+pub(crate) struct About<'a> {
+    /// The seat that made the call, where it is known.
+    pub(crate) asker: Option<&'a SeatId>,
+    pub(crate) tool: &'a str,
+    /// What the call touches.
+    pub(crate) resource: &'a str,
+    /// What the tool may do outside; a tool that nobody knows any more may do anything.
+    pub(crate) effect: Option<EffectClass>,
+    pub(crate) origin: &'a event::Origin,
 }
 
 /// What a yes given ahead is held against. Erased words name no resource.

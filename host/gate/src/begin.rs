@@ -12,7 +12,7 @@ use fold::approval::{ApprovalRow, ApprovalState, Command};
 use fold::effect::{EffectRow, EffectState};
 use fold::purse::HoldRow;
 use fold::refusal::RefusalRow;
-use record::{Append, RowKey, Rows};
+use record::{Append, Foreseen, RowKey, Rows};
 use serde_json::Value;
 
 /// Earlier tries of a deed whose holds are looked for; a deed has at most this many.
@@ -37,6 +37,8 @@ pub(crate) enum NotBegun {
     /// The yes it had cannot be used.
     Denied(String),
     AlreadySent(Value),
+    /// It is a drill, and this would have been sent.
+    Captured(EffectId),
     OutcomeUnknown(String),
     /// Its budgets are others by now, or another day has begun: at this moment they have to be looked at anew.
     MovedOn(Timestamp),
@@ -52,22 +54,35 @@ pub(crate) struct Beginning {
     pub(crate) effect: Option<EffectId>,
     /// What a refusal may stand against: one may have been raised since the pure half was asked.
     pub(crate) subjects: Vec<RefusalSubject>,
+    /// Whether its effect is captured and not sent.
+    pub(crate) drill: bool,
 }
 
 pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
 
 impl Beginning {
-    /// The rows the decision looks at.
-    pub(crate) fn reads(&self) -> Vec<RowKey> {
+    /// The rows the decision looks at, and what it appends where it comes to a yes.
+    pub(crate) fn foreseen(&self) -> Foreseen {
         let holds = earlier_holds(&self.call).into_iter().map(|id| RowKey::new("hold", id.as_str()));
         let effects = self.effect.iter().map(|id| RowKey::new("effect", id.as_str()));
-        let names = if self.admission.hold.is_some() { spending(&self.call).budgets() } else { Vec::new() };
+        let is_paid = self.admission.hold.is_some();
+        let names = if is_paid { spending(&self.call).budgets() } else { Vec::new() };
         let budgets = names.into_iter().map(|name| RowKey::new("budget", name));
+        let own = is_paid.then(|| RowKey::new("hold", self.own_hold().as_str()));
         let accounts = self.accounts.iter().map(|account| RowKey::new("account", account.key()));
         let refusals =
             self.subjects.iter().map(|subject| RowKey::new("refusal", fold::refusal::key(subject)));
         let approvals = self.admission.approval.iter().map(|id| RowKey::new("approval", id.as_str()));
-        holds.chain(effects).chain(budgets).chain(accounts).chain(refusals).chain(approvals).collect()
+        let rows = holds.chain(own).chain(effects).chain(budgets).chain(accounts).chain(refusals);
+        Foreseen {
+            rows: rows.chain(approvals).collect(),
+            streams: vec![Story::stream(&self.call.origin)],
+            ids: self.story.begins(is_paid, self.effect.is_some()),
+        }
+    }
+
+    fn own_hold(&self) -> HoldId {
+        hold_id(&self.call.origin.deed(), self.call.origin.attempt())
     }
 
     pub(crate) fn decide(self, rows: &Rows, now: Timestamp) -> Begin {
@@ -85,6 +100,10 @@ impl Beginning {
         }
         facts.extend(self.spent(rows, now)?);
         facts.push(self.story.admitted(&self.admission));
+        if let Some(effect) = self.effect.as_ref().filter(|_| self.drill) {
+            facts.push(self.story.effect_captured(effect, &self.call));
+            return Ok((self.append(facts), Err(NotBegun::Captured(effect.clone()))));
+        }
         let hold = self.hold(rows, now)?;
         if let Some(held) = &hold {
             facts.push(self.story.hold_taken(held));
@@ -124,7 +143,8 @@ impl Beginning {
         let row: EffectRow = fold::decode(rows.get("effect", effect.as_str()))?;
         match row.state {
             EffectState::Sent => Some(NotBegun::AlreadySent(row.reference.unwrap_or(Value::Null))),
-            EffectState::Failed => None,
+            EffectState::Captured if self.drill => Some(NotBegun::Captured(effect.clone())),
+            EffectState::Failed | EffectState::Captured => None,
             EffectState::Unknown => {
                 Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_else(earlier_unknown)))
             }
@@ -159,7 +179,7 @@ impl Beginning {
         let Some(price) = &self.admission.hold else { return Ok(None) };
         let in_play = standing(&self.call, rows, now, &self.accounts).ok_or(NotBegun::MovedOn(now))?;
         let accounts = accounts(&in_play, price.amount).map_err(NotBegun::Refused)?;
-        let hold = hold_id(&self.call.origin.deed(), self.call.origin.attempt());
+        let hold = self.own_hold();
         Ok(Some(HeldCall { hold, price: price.clone(), accounts }))
     }
 }
@@ -169,7 +189,7 @@ fn earlier_unknown() -> String {
     "an earlier try of it may have worked, and nobody knows".to_owned()
 }
 
-fn hold_id(deed: &str, attempt: u32) -> HoldId {
+pub(crate) fn hold_id(deed: &str, attempt: u32) -> HoldId {
     HoldId::derived(&[deed, &attempt.to_string()])
 }
 

@@ -47,6 +47,8 @@ pub struct Call {
     /// What those it is made for may call, outermost first: each must hold a grant for the tool, as the seat must.
     /// Empty for a call that a seat makes itself.
     pub within: Vec<Vec<String>>,
+    /// Whether it is made in a drill: its effect, if it is one, is captured and not sent.
+    pub drill: bool,
 }
 
 /// Calls within calls: deeper than any plugin that calls a script that calls a tool, and an end to it.

@@ -3,7 +3,7 @@
 
 use event::{Digest, Route};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// What a tool may do outside. Declared in the manifest, granted by the operator; it binds the way out.
@@ -22,6 +22,9 @@ pub enum EffectClass {
     Destructive,
     /// Changes who may do what.
     Privileged,
+    /// Its manifest does not say: each call is judged by itself ([`crate::Classifier`]). No call has this class.
+    #[serde(skip)]
+    Undeclared,
 }
 
 impl EffectClass {
@@ -31,11 +34,23 @@ impl EffectClass {
         self != Self::Read
     }
 
-    /// Every class, in order.
+    /// Every class that a call can have, in order.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Draft, Self::Write, Self::External, Self::Destructive, Self::Privileged];
 
-    /// The class of a word.
+    /// The class of a call of such a tool as long as nobody judged it: the one that waits for a person's yes.
+    #[must_use]
+    pub fn assumed(self) -> Self {
+        if self == Self::Undeclared { Self::Privileged } else { self }
+    }
+
+    /// What a tool was offered as, by [`EffectClass::word`].
+    #[must_use]
+    pub fn offered(word: &str) -> Option<Self> {
+        if word == Self::Undeclared.word() { Some(Self::Undeclared) } else { Self::of_word(word) }
+    }
+
+    /// The class of a word that a call can have.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.word() == word)
@@ -51,6 +66,7 @@ impl EffectClass {
             Self::External => "external",
             Self::Destructive => "destructive",
             Self::Privileged => "privileged",
+            Self::Undeclared => "undeclared",
         }
     }
 }
@@ -119,6 +135,50 @@ pub struct ToolSpec {
     pub touches: Touches,
     /// Its key on the price list; nothing when calling it costs nothing.
     pub price_key: Option<String>,
+    /// Whether white space in its arguments is part of what they say: a file, a program. Else two calls that differ
+    /// in it alone are one effect.
+    pub exact: bool,
+    /// Whether its plugin can read back whether a call of it happened, by [`recall_tool`].
+    pub recall: bool,
+}
+
+/// The tool by which a plugin reads back its effects: a read, made by the host alone.
+#[must_use]
+pub fn recall_tool(plugin: &str) -> String {
+    format!("{plugin}.recall")
+}
+
+/// [`recall_tool`] of `plugin` as it is offered. The host's own: what it takes and gives is the same for every
+/// plugin.
+#[must_use]
+pub fn recall_spec(plugin: &str, digest: &Digest) -> ToolSpec {
+    let text = json!({"type": "string"});
+    ToolSpec {
+        name: recall_tool(plugin),
+        plugin: plugin.to_owned(),
+        digest: digest.clone(),
+        description: "Look whether an effect happened. For the host alone.".to_owned(),
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "tool": text, "key": text, "input": {"type": "object"}, "around_ms": {"type": "integer"},
+            },
+            "required": ["tool", "key", "input", "around_ms"],
+            "additionalProperties": false,
+        }),
+        output_schema: json!({
+            "type": "object",
+            "properties": {"found": {}, "absent": {"const": true}, "cannot_say": text},
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": false,
+        }),
+        effect: EffectClass::Read,
+        touches: Touches::Plugin,
+        price_key: None,
+        exact: false,
+        recall: false,
+    }
 }
 
 impl ToolSpec {

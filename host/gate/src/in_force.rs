@@ -8,7 +8,9 @@
 use crate::pass::{Gate, GateError};
 use crate::policy::PolicySet;
 use event::{PluginGranted, PluginRevoked, PolicyApplied};
-use fold::setting::{self, InForce};
+use fold::Projection;
+use fold::setting::{self, InForce, Settings};
+use record::Rows;
 use std::sync::{Arc, PoisonError};
 
 /// The set that decides, and what the record said when it was loaded.
@@ -23,9 +25,16 @@ pub(crate) struct Kept {
 }
 
 impl Gate {
-    /// The policy set that decides now. Loads only when the record says something else than the last time.
+    /// The policy set that decides now.
     pub(crate) async fn policy(&self) -> Result<Arc<PolicySet>, GateError> {
-        let stated = match self.setting::<InForce>(setting::IN_FORCE).await? {
+        let stated = self.setting(setting::IN_FORCE).await?;
+        self.policy_in_force(stated).await
+    }
+
+    /// The policy set that decides where the record says `stated`. Loads only when that is something else than the
+    /// last time.
+    pub(crate) async fn policy_in_force(&self, stated: Option<InForce>) -> Result<Arc<PolicySet>, GateError> {
+        let stated = match stated {
             Some(stated) => stated,
             // A record of before there was this row: its rows are still those of then.
             None => {
@@ -83,31 +92,23 @@ impl Gate {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().and_then(|kept| kept.trouble.clone())
     }
+}
 
-    /// Why `plugin` may use none of the routes it was loaded with; nothing when it may, or has none.
-    pub(crate) async fn no_grant(
-        &self,
-        plugin: &str,
-        component: &event::Digest,
-    ) -> Result<Option<String>, GateError> {
-        if self.parts.catalogue.routes(plugin).is_empty() {
-            return Ok(None);
+/// Why `plugin`, which has routes, may use none of those it was loaded with; nothing when it may.
+pub(crate) fn no_grant(rows: &Rows, plugin: &str, component: &event::Digest) -> Option<String> {
+    match rows.state::<PluginGranted>(Settings.name(), &setting::grant(plugin)) {
+        Some(granted) if granted.digest == *component => None,
+        Some(_) => Some(format!("the grant of the plugin `{plugin}` is for another version of it")),
+        None => {
+            let revoked: Option<PluginRevoked> = rows.state(Settings.name(), &setting::ungranted(plugin));
+            let why = revoked.map_or_else(
+                || "it holds no grant".to_owned(),
+                |revoked| format!("its grant was revoked: {}", revoked.reason),
+            );
+            Some(format!(
+                "the plugin `{plugin}` reaches nothing, because {why}; the operator gives it anew with \
+                 `chancery plugin grant {plugin}`"
+            ))
         }
-        let granted: Option<PluginGranted> = self.setting(&setting::grant(plugin)).await?;
-        Ok(match granted {
-            Some(granted) if granted.digest == *component => None,
-            Some(_) => Some(format!("the grant of the plugin `{plugin}` is for another version of it")),
-            None => {
-                let revoked: Option<PluginRevoked> = self.setting(&setting::ungranted(plugin)).await?;
-                let why = revoked.map_or_else(
-                    || "it holds no grant".to_owned(),
-                    |revoked| format!("its grant was revoked: {}", revoked.reason),
-                );
-                Some(format!(
-                    "the plugin `{plugin}` reaches nothing, because {why}; the operator gives it anew with \
-                     `chancery plugin grant {plugin}`"
-                ))
-            }
-        })
     }
 }

@@ -8,15 +8,19 @@
 //! gate does not compile. The gate knows neither wasmtime nor any vendor: it defines [`Reach`],
 //! [`Catalogue`] and [`Guards`], which `component` implements.
 
+mod abandon;
 pub mod admit;
 pub mod approval;
 mod begin;
 pub mod call;
 pub mod catalogue;
+pub mod classify;
 pub mod deltas;
+pub mod effect;
 pub mod entities;
 pub mod guard;
 mod in_force;
+mod look;
 pub mod model;
 mod outcome;
 pub mod pass;
@@ -30,8 +34,12 @@ pub mod verdict;
 
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
-pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches};
+pub use catalogue::{
+    Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches, recall_spec, recall_tool,
+};
+pub use classify::Classifier;
 pub use deltas::Deltas;
+pub use effect::{Reader, Recalled, StateError, captured};
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
     InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,

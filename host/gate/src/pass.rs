@@ -3,12 +3,14 @@
 //! Every call leaves its story on one stream, `call-<deed>`: admitted or not, the hold, the intent, the
 //! outcome, the receipts. Whatever is intended and has no outcome is unknown, and is never tried again blind.
 
-use crate::admit::{Facts, component, rest, subjects, weigh};
+use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, EffectClass};
+use crate::classify::Classifier;
 use crate::deltas::Deltas;
+use crate::effect::captured;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
 use crate::in_force::Kept;
@@ -19,9 +21,7 @@ use crate::purse::{Moments, accounts_of};
 use crate::reach::{Failure, Output, Reach, Reached};
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{ApprovalId, DeniedBy, Label, PricesListed, ReceiptId, RefusalSubject, SeatCreated, Timestamp};
-use fold::effect::effect_id;
-use fold::refusal::RefusalRow;
+use event::{ApprovalId, DeniedBy, Label, ReceiptId, SeatCreated, Timestamp};
 use fold::setting;
 use record::{Append, Clock, Decided, Record};
 use std::sync::{Arc, RwLock};
@@ -72,6 +72,8 @@ pub struct GateParts {
     pub headroom: u64,
     /// How long a call waits for a person's yes.
     pub approvals: ApprovalTimes,
+    /// Whether every effect is captured and none is sent, whatever its call says.
+    pub drill: bool,
 }
 
 /// The one door.
@@ -79,6 +81,8 @@ pub struct Gate {
     pub(crate) parts: GateParts,
     pub(crate) kept: RwLock<Option<Kept>>,
     pub(crate) moments: Moments,
+    /// Who judges the calls of tools that declare no effect class.
+    pub(crate) classifier: Option<Classifier>,
 }
 
 /// What came of a call.
@@ -125,7 +129,8 @@ impl Gate {
     /// [`GateError::NoPurse`] when there is no budget; [`GateError::NoPolicy`] and [`GateError::Policy`] when
     /// the record has no policy set that loads.
     pub async fn new(parts: GateParts) -> Result<Self, GateError> {
-        let gate = Self { parts, kept: RwLock::new(None), moments: Moments::default() };
+        let (kept, moments) = (RwLock::new(None), Moments::default());
+        let gate = Self { parts, kept, moments, classifier: None };
         gate.has_purse().await?;
         let (head, _) = gate.parts.record.head().await?;
         gate.parts.record.events_at(&[head]).await?.iter().for_each(|event| gate.moments.saw(event.at));
@@ -147,7 +152,7 @@ impl Gate {
         let story = Story::of(&call);
         // What nobody holds any more must not stand in this call's way.
         self.clear_holds().await?;
-        match self.ask(&call).await? {
+        match self.verdict(&call, &story).await? {
             Verdict::Denied(denial) => {
                 self.tell(&call, story.denied(&denial)).await?;
                 Ok(Passed::Denied(denial))
@@ -166,34 +171,29 @@ impl Gate {
     /// # Errors
     /// As [`Gate::pass`].
     pub async fn ask(&self, call: &Call) -> Result<Verdict, GateError> {
-        let policy = self.policy().await?;
-        let seat: Option<SeatCreated> = self.setting(&setting::seat(&call.seat)).await?;
-        let prices: Option<PricesListed> = self.setting(setting::PRICES).await?;
-        let line = self.line(seat.as_ref()).await?;
-        let line: Vec<&SeatCreated> = line.iter().collect();
+        self.ask_as(call, None).await
+    }
+
+    /// The same for a call that is taken to be of `class` where its tool declares none; of what it was judged to be when
+    /// nothing is said.
+    pub(crate) async fn ask_as(&self, call: &Call, class: Option<EffectClass>) -> Result<Verdict, GateError> {
         let at = self.now();
-        let budgets = self.in_play(call, at).await?;
-        let names = budgets.iter().map(|one| one.budget.budget.clone()).collect();
-        let refusals = self.refusals(&subjects(call, self.parts.catalogue.as_ref(), names)).await?;
-        let approval = self.approval_of(call).await?;
-        let said_no = self.said_no(approval.as_ref()).await?;
-        let ahead = self.ahead_of(call).await?;
-        let no_grant = match component(call, self.parts.catalogue.as_ref()) {
-            Some((plugin, digest)) => self.no_grant(&plugin, &digest).await?,
-            None => None,
-        };
+        let looked = self.look(call, at).await?;
+        let line: Vec<&SeatCreated> = looked.line.iter().collect();
+        let said_no = self.said_no(looked.approval.as_ref()).await?;
         let facts = Facts {
-            seat: seat.as_ref(),
+            seat: looked.seat.as_ref(),
             line: &line,
             catalogue: self.parts.catalogue.as_ref(),
-            policy: &policy,
-            no_grant: no_grant.as_deref(),
-            prices: prices.as_ref(),
-            refusals: &refusals,
-            approval: approval.as_ref(),
-            ahead: ahead.as_ref(),
+            policy: &looked.policy,
+            no_grant: looked.no_grant.as_deref(),
+            prices: looked.prices.as_ref(),
+            refusals: &looked.refusals,
+            approval: looked.approval.as_ref(),
+            ahead: looked.ahead.as_ref(),
+            class: class.or(looked.class),
             said_no: said_no.as_deref(),
-            budgets: &budgets,
+            budgets: &looked.budgets,
             headroom: self.parts.headroom,
             at,
         };
@@ -234,6 +234,10 @@ impl Gate {
                 let label = call.label.clone();
                 return Ok(Passed::Done { output: Output::Tool(reference), label, receipts: Vec::new() });
             }
+            Err(NotBegun::Captured(effect)) => {
+                let output = Output::Tool(captured(&effect));
+                return Ok(Passed::Done { output, label: call.label.clone(), receipts: Vec::new() });
+            }
             Err(NotBegun::OutcomeUnknown(reason)) => return Ok(Passed::Unknown { reason }),
             Err(NotBegun::MovedOn(_)) => return Err(GateError::MovedOn),
         };
@@ -257,8 +261,7 @@ impl Gate {
         admission: &Admission,
         story: &Story,
     ) -> Result<Result<Begun, NotBegun>, GateError> {
-        let effect =
-            admission.effect.is_effect().then(|| effect_id(&call.origin, &call.tool, &call.content()));
+        let effect = self.effect_of(call, admission);
         let mut accounts = admission.hold.as_ref().map(|price| price.accounts.clone()).unwrap_or_default();
         for _ in 0..BEGIN_TRIES_MAX {
             let names = accounts.iter().map(|account| account.budget.clone()).collect();
@@ -269,9 +272,11 @@ impl Gate {
                 subjects: subjects(call, self.parts.catalogue.as_ref(), names),
                 accounts,
                 effect: effect.clone(),
+                drill: self.parts.drill || call.drill,
             };
-            let reads = beginning.reads();
-            let decided = self.parts.record.decide(reads, move |rows, at| beginning.decide(rows, at)).await?;
+            let (record, foreseen) = (&self.parts.record, beginning.foreseen());
+            let decided =
+                record.decide_foreseen(foreseen, move |rows, at| beginning.decide(rows, at)).await?;
             match decided {
                 Decided::Appended { value, .. } => {
                     value.iter().for_each(|begun| self.moments.saw(begun.at));
@@ -359,15 +364,6 @@ impl Gate {
         key: &str,
     ) -> Result<Option<T>, GateError> {
         Ok(fold::decode(self.parts.record.row("setting", key).await?.as_ref()))
-    }
-
-    async fn refusals(&self, subjects: &[RefusalSubject]) -> Result<Vec<RefusalRow>, GateError> {
-        let mut standing = Vec::new();
-        for subject in subjects {
-            let row = self.parts.record.row("refusal", &fold::refusal::key(subject)).await?;
-            standing.extend(fold::decode::<RefusalRow>(row.as_ref()));
-        }
-        Ok(standing)
     }
 
     /// The seats above `seat`, nearest first, as far as the record knows them.

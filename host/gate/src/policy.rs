@@ -36,7 +36,7 @@ mod text;
 
 pub use crate::entities::{Asked, Flow, OriginKind};
 pub use case::{Case, CaseResult, run_cases};
-pub use change::{Change, NotApplied, beyond_organisation, may_apply, narrows};
+pub use change::{Allowed, Change, NotApplied, beyond_organisation, may_apply, narrows};
 pub use context::SET_ITEMS_MAX;
 pub use diff::{AnswerDiff, Differs, EXAMPLES_MAX, TextDiff};
 pub use explain::{Explained, Held, Looked, Shown};

@@ -13,7 +13,9 @@ use crate::verdict::Refusal;
 pub use clear::CLEARED_MAX;
 use event::{Account, NanoUsd, PricesListed, Usage, WorstCase};
 pub use fold::purse::InPlay;
-pub(crate) use in_play::{Moments, accounts_of, spending, standing};
+pub(crate) use in_play::{
+    Moments, account_keys, accounts_of, budget_keys, has_purse, in_play, spending, standing, with_accounts,
+};
 
 /// Bytes of request that are counted as one input token. The request is counted as JSON, with all its quoting and
 /// every tool on offer. No tokeniser in use makes more than one token of a byte, and a headroom of two or more lifts

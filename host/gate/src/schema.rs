@@ -186,6 +186,8 @@ mod tests {
             effect: EffectClass::Read,
             touches: Touches::OriginOf("/url".into()),
             price_key: None,
+            exact: false,
+            recall: false,
         })
     }
 

@@ -8,10 +8,10 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended,
-    EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled,
-    HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded,
-    RefusalRaised, RefusalSubject, StreamName,
+    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectCaptured, EffectFailed,
+    EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown,
+    HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed,
+    ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -55,6 +55,13 @@ impl Story {
 
     fn id(&self, what: &str) -> EventId {
         EventId::derived(&[&self.origin.to_string(), what])
+    }
+
+    /// The names of the facts with which a call begins.
+    pub(crate) fn begins(&self, is_paid: bool, is_effect: bool) -> Vec<EventId> {
+        let paid: &[&str] = if is_paid { &["hold.taken", "hold.started"] } else { &[] };
+        let effect: &[&str] = if is_effect { &["effect.intended"] } else { &[] };
+        ["admitted"].iter().chain(paid).chain(effect).map(|what| self.id(what)).collect()
     }
 
     fn say(&self, what: &str, label: Label, fact: impl Into<Fact>) -> Proposed {
@@ -104,6 +111,11 @@ impl Story {
             lifts_at: refusal.lifts_at,
         };
         [self.say("refused", Label::host(), fact)]
+    }
+
+    /// What the call was judged to be.
+    pub(crate) fn classified(&self, fact: CallClassified) -> Proposed {
+        self.say("classified", self.label.clone(), fact)
     }
 
     /// A fact about the approval of this call, named after what it says.
@@ -164,6 +176,17 @@ impl Story {
             content: self.content.clone(),
         };
         self.say("effect.intended", self.label.clone(), fact)
+    }
+
+    pub(crate) fn effect_captured(&self, effect: &EffectId, call: &Call) -> Proposed {
+        let fact = EffectCaptured {
+            effect: effect.clone(),
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            input: self.personal(call.input()),
+            content: self.content.clone(),
+        };
+        self.say("effect.captured", self.label.clone(), fact)
     }
 
     pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output) -> Proposed {

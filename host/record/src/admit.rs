@@ -26,7 +26,7 @@ pub(crate) enum Admitted {
     /// It was, before: these are its events.
     Already(Vec<Event>),
     /// It is new: each event with its place in its stream.
-    New(Vec<(StreamName, Position, Draft)>),
+    New(Vec<(Position, Draft)>),
 }
 
 /// Judges a call.
@@ -42,7 +42,7 @@ pub(crate) fn admit(call: Vec<Prepared>, mut known: Known) -> Result<Admitted, E
     }
     for draft in call.iter().flat_map(|append| &append.drafts) {
         if let Some(subject) = draft.erased.clone() {
-            return Err(Error::Erased { id: draft.id.clone(), subject });
+            return Err(Error::Erased { id: draft.event.id.clone(), subject });
         }
     }
     for fence in call.iter().filter_map(|append| append.fence.as_ref()) {
@@ -54,7 +54,7 @@ pub(crate) fn admit(call: Vec<Prepared>, mut known: Known) -> Result<Admitted, E
         expect(&append, *stands)?;
         for draft in append.drafts {
             *stands += 1;
-            placed.push((append.stream.clone(), Position(*stands), draft));
+            placed.push((Position(*stands), draft));
         }
     }
     Ok(Admitted::New(placed))
@@ -65,11 +65,11 @@ fn already(call: &[Prepared], stored: &mut HashMap<String, Stored>) -> Result<Op
     let (mut events, mut missing) = (Vec::new(), None);
     let drafts = call.iter().flat_map(|append| append.drafts.iter().map(|draft| (&append.stream, draft)));
     for (stream, draft) in drafts {
-        match stored.remove(draft.id.as_str()) {
-            Some(twin) if twin.digest == draft.digest.as_str() => events.push(twin.read()?),
+        match stored.remove(draft.event.id.as_str()) {
+            Some(twin) if twin.digest == draft.event.digest.as_str() => events.push(twin.read()?),
             Some(twin) if is_erased(&twin, stream, draft) => events.push(twin.read()?),
-            Some(_) => return Err(Error::IdTaken { id: draft.id.clone() }),
-            None => missing = Some(draft.id.clone()),
+            Some(_) => return Err(Error::IdTaken { id: draft.event.id.clone() }),
+            None => missing = Some(draft.event.id.clone()),
         }
     }
     match (events.first(), missing) {

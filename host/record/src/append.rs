@@ -6,7 +6,10 @@ use crate::Error;
 use crate::canon::{Content, is_plain, text};
 use crate::lease::Fence;
 use crate::seal::Sealing;
-use event::{Actor, Digest, EventId, Expected, Fact, Label, PrincipalId, Proposed, StreamName, inexact};
+use event::{
+    Digest, Event, EventId, Expected, Fact, GlobalPosition, Position, PrincipalId, Proposed, StreamName,
+    Timestamp, inexact,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -59,15 +62,11 @@ pub(crate) struct Prepared {
 /// One event that lacks only what the writer gives: place, time and chain.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    pub(crate) id: EventId,
-    pub(crate) actor: Actor,
-    pub(crate) cause: Option<EventId>,
-    pub(crate) label: Label,
-    /// As it reads back, so that a fold sees today what a rebuild will see: sealed.
-    pub(crate) fact: Fact,
+    /// Its place and time are zero, and its chain is no link yet. The fact is as it reads back, so that a fold sees
+    /// today what a rebuild will see: sealed.
+    pub(crate) event: Event,
     /// A person without a key, from whose words it derives: it is a retry, or it is refused.
     pub(crate) erased: Option<PrincipalId>,
-    pub(crate) digest: Digest,
     pub(crate) actor_text: String,
     pub(crate) label_text: String,
     pub(crate) body_text: String,
@@ -127,19 +126,22 @@ fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) ->
         label: &label_text,
         body: &body_text,
     };
-    Ok(Draft {
-        digest: content.digest(),
-        actor_text,
-        label_text,
-        blob: (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes())),
-        body_text,
+    let digest = content.digest();
+    let event = Event {
+        global_position: GlobalPosition(0),
+        stream: stream.clone(),
+        position: Position(0),
         id: event.id,
+        at: Timestamp(0),
         actor: event.actor,
         cause: event.cause,
         label: event.label,
         fact,
-        erased,
-    })
+        chain: digest.clone(),
+        digest,
+    };
+    let blob = (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes()));
+    Ok(Draft { event, erased, actor_text, label_text, body_text, blob })
 }
 
 fn within(what: &'static str, size: usize, max: usize) -> Result<(), Error> {

@@ -7,16 +7,17 @@
 
 mod standing;
 mod whole;
+mod written;
 
 use crate::admit::{Admitted, admit};
 use crate::append::{Draft, Prepared};
 use crate::job::{Decision, Job};
 use crate::lease::{self, Lease};
-use crate::rows::{Cache, RowKey, concerned, row_of};
+use crate::rows::{Cache, Foreseen, RowKey, concerned, row_of};
 use crate::store::Writes;
 use crate::stored::{Head, chained};
 use crate::{Clock, Error};
-use event::{Event, GlobalPosition, Position, StreamName, Timestamp};
+use event::{Event, EventId, GlobalPosition, Position, StreamName, Timestamp};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -53,6 +54,9 @@ impl From<Error> for Stop {
 #[derive(Default)]
 pub(crate) struct Needs<'a> {
     appends: Vec<&'a Prepared>,
+    /// Of decisions, whose appends are not made yet.
+    streams: Vec<&'a StreamName>,
+    ids: Vec<&'a EventId>,
     leases: Vec<&'a str>,
     rows: BTreeSet<&'a RowKey>,
 }
@@ -67,7 +71,11 @@ impl<'a> Needs<'a> {
                     needs.appends.extend(call);
                     needs.rows.extend(foreseen);
                 }
-                Job::Decide { reads, .. } => needs.rows.extend(reads),
+                Job::Decide { foreseen: Foreseen { rows, streams, ids }, .. } => {
+                    needs.rows.extend(rows);
+                    needs.streams.extend(streams);
+                    needs.ids.extend(ids);
+                }
                 Job::Take { name, .. } => needs.leases.push(name),
                 Job::Renew { lease, .. } | Job::Release { lease, .. } => needs.leases.push(&lease.name),
                 Job::Append { .. } | Job::SetCursor { .. } | Job::Rebuild { .. } | Job::Restore { .. } => {}
@@ -100,7 +108,7 @@ impl<'a> Batch<'a> {
     }
 
     async fn look_up(&mut self, needs: Needs<'_>) -> Result<(), Error> {
-        self.standing.look_up(self.database, &needs.appends).await?;
+        self.standing.look_up_all(self.database, &needs.appends, needs.streams, needs.ids).await?;
         self.standing.look_up_leases(self.database, needs.leases).await?;
         let rows: Vec<_> = needs.rows.into_iter().cloned().collect();
         for (key, row) in self.read_rows(&rows).await? {
@@ -143,9 +151,7 @@ impl<'a> Batch<'a> {
         // The decision is a caller's code: its panic must not take the writer from everybody else.
         let call = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
             .map_err(|_| Stop::Call(Error::unavailable("a decision panicked")))?;
-        if let Some(RowKey { projection, key }) = rows.unnamed() {
-            return Err(Stop::Call(Error::RowNotNamed { projection: projection.to_owned(), key }));
-        }
+        rows.were_named().map_err(Stop::Call)?;
         match call? {
             Some(call) => self.append_at(call, at).await,
             None => Ok(Vec::new()),
@@ -165,9 +171,9 @@ impl<'a> Batch<'a> {
     }
 
     /// Asks plain code whether each actor may state its fact, as the settings stand after the facts before it.
-    async fn authorise(&mut self, placed: &[(StreamName, Position, Draft)]) -> Result<(), Stop> {
+    async fn authorise(&mut self, placed: &[(Position, Draft)]) -> Result<(), Stop> {
         let mut stated = BTreeMap::new();
-        for (_, _, draft) in placed {
+        for (_, Draft { event, .. }) in placed {
             // Ends because every round looks at one row more, and a line has an end.
             loop {
                 let look = |key: &str| match stated.get(key) {
@@ -175,33 +181,27 @@ impl<'a> Batch<'a> {
                     Some(None) => Look::Absent,
                     None => self.cache.look(&RowKey::new(Settings.name(), key)),
                 };
-                match may_state(&draft.actor, &draft.fact, &look) {
+                match may_state(&event.actor, &event.fact, &look) {
                     Verdict::May => break,
                     Verdict::MayNot(why) => {
-                        return Err(Stop::Call(Error::NoAuthority { id: draft.id.clone(), source: why }));
+                        return Err(Stop::Call(Error::NoAuthority { id: event.id.clone(), source: why }));
                     }
                     Verdict::LookAt(key) => {
                         self.load(BTreeSet::from([RowKey::new(Settings.name(), key)])).await?
                     }
                 }
             }
-            stated.extend(fold::setting::stated(&draft.fact));
+            stated.extend(fold::setting::stated(&event.fact));
         }
         Ok(())
     }
 
     /// Adds what was admitted. Every row it needs is loaded before its first event is added; from then on an error
     /// ends the batch, or half of the call could stay.
-    async fn add(
-        &mut self,
-        placed: Vec<(StreamName, Position, Draft)>,
-        at: Timestamp,
-    ) -> Result<Vec<Event>, Stop> {
+    async fn add(&mut self, placed: Vec<(Position, Draft)>, at: Timestamp) -> Result<Vec<Event>, Stop> {
         let mut head = self.head.clone();
-        let sealed: Vec<_> = placed
-            .into_iter()
-            .map(|(stream, position, draft)| chained(draft, stream, position, at, &mut head))
-            .collect();
+        let sealed: Vec<_> =
+            placed.into_iter().map(|(position, draft)| chained(draft, position, at, &mut head)).collect();
         self.load(sealed.iter().flat_map(|(event, _)| concerned(event)).collect()).await?;
         self.head = head;
         let mut events = Vec::with_capacity(sealed.len());
@@ -243,11 +243,12 @@ impl<'a> Batch<'a> {
     /// Events first, since a rebuild folds what is written.
     async fn write_what_waits(&mut self) -> Result<(), Error> {
         self.standing.write(self.database).await?;
-        self.write_rows().await
+        self.write_rows(|_| ()).await
     }
 
-    /// Writes the rows that changed. What was read of rows is read again when it is needed again.
-    async fn write_rows(&mut self) -> Result<(), Error> {
+    /// Writes the rows that changed, and tells which are there now. What was read of rows is read again when it is needed
+    /// again.
+    async fn write_rows(&mut self, mut written: impl FnMut(&RowKey) + Send) -> Result<(), Error> {
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for (key, row) in self.cache.take_changed() {
             match row {
@@ -256,6 +257,7 @@ impl<'a> Batch<'a> {
             }
         }
         if !kept.is_empty() {
+            kept.iter().for_each(|(key, _)| written(key));
             self.database.put_rows(&kept).await?;
         }
         if !gone.is_empty() {

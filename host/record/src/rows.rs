@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::append::Prepared;
-use crate::store::Reads;
-use event::{Digest, Event, GlobalPosition, Position, Timestamp};
+use crate::store::{Reads, StoredRow};
+use event::{Digest, Event, EventId, StreamName};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -32,7 +32,23 @@ impl RowKey {
     }
 }
 
-/// The rows that a decision named, as they stand in its transaction.
+/// The most rows of one [`crate::Record::rows`]: more than any decision looks at, and one statement for every store.
+pub const ROWS_AT_ONCE_MAX: usize = 256;
+
+/// What a decision looks at, and what can be told beforehand of what it appends: all of it is looked up at once. What is
+/// left out of the second is looked up by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// The rows it may look at, and those its events will change, as far as they are known.
+    pub rows: Vec<RowKey>,
+    /// The streams of its events.
+    pub streams: Vec<StreamName>,
+    /// The names of its events.
+    pub ids: Vec<EventId>,
+}
+
+/// The rows that somebody named: those of a decision as they stand in its transaction, those of a read as they stood
+/// at one moment.
 #[derive(Debug, Default)]
 pub struct Rows {
     rows: BTreeMap<RowKey, Option<Row>>,
@@ -41,6 +57,25 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// What is stored of `named`.
+    ///
+    /// # Errors
+    /// As [`row_of`].
+    pub(crate) fn of(named: Vec<RowKey>, stored: Vec<StoredRow>) -> Result<Self, Error> {
+        let mut stored: HashMap<_, _> =
+            stored.into_iter().map(|(of, key, value, rank)| ((of, key), (value, rank))).collect();
+        let mut rows = BTreeMap::new();
+        for key in named {
+            // Named twice, it is there already.
+            let Some((value, rank)) = stored.remove(&(key.projection.to_owned(), key.key.clone())) else {
+                rows.entry(key).or_insert(None);
+                continue;
+            };
+            rows.insert(key, Some(row_of(&value, rank)?));
+        }
+        Ok(Self { rows, unnamed: RefCell::default() })
+    }
+
     /// The row under `key`, when there is one. Asking for a row that was not named fails the whole decision.
     #[must_use]
     pub fn get(&self, projection: &'static str, key: &str) -> Option<&Row> {
@@ -58,6 +93,20 @@ impl Rows {
     #[must_use]
     pub fn state<T: DeserializeOwned>(&self, projection: &'static str, key: &str) -> Option<T> {
         fold::decode(self.get(projection, key))
+    }
+
+    /// That nobody asked for a row that was not named, and so took it for absent. A decision is held to this by itself;
+    /// whoever reads for one asks.
+    ///
+    /// # Errors
+    /// [`Error::RowNotNamed`].
+    pub fn were_named(&self) -> Result<(), Error> {
+        match self.unnamed() {
+            None => Ok(()),
+            Some(RowKey { projection, key }) => {
+                Err(Error::RowNotNamed { projection: projection.to_owned(), key })
+            }
+        }
     }
 
     pub(crate) fn unnamed(&self) -> Option<RowKey> {
@@ -116,9 +165,13 @@ impl Cache {
         for projection in fold::all() {
             for key in projection.keys(event) {
                 let address = RowKey::new(projection.name(), key);
-                let before = self.rows.get_mut(&address).and_then(|held| held.row.take());
-                let row = projection.evolve(&address.key, before, event);
-                self.rows.insert(address, Held { row, is_changed: true });
+                if let Some(held) = self.rows.get_mut(&address) {
+                    held.row = projection.evolve(&address.key, held.row.take(), event);
+                    held.is_changed = true;
+                } else {
+                    let row = projection.evolve(&address.key, None, event);
+                    self.rows.insert(address, Held { row, is_changed: true });
+                }
             }
         }
     }
@@ -149,22 +202,9 @@ pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_>
 /// when it is needed.
 pub(crate) fn foreseen(call: &[Prepared]) -> BTreeSet<RowKey> {
     let mut keys = BTreeSet::new();
-    for (stream, draft) in call.iter().flat_map(|append| append.drafts.iter().map(|d| (&append.stream, d))) {
-        let event = Event {
-            global_position: GlobalPosition(0),
-            stream: stream.clone(),
-            position: Position(0),
-            id: draft.id.clone(),
-            at: Timestamp(0),
-            actor: draft.actor.clone(),
-            cause: draft.cause.clone(),
-            label: draft.label.clone(),
-            fact: draft.fact.clone(),
-            digest: draft.digest.clone(),
-            chain: draft.digest.clone(),
-        };
-        keys.extend(concerned(&event));
-        if let Verdict::LookAt(key) = may_state(&draft.actor, &draft.fact, &|_| Look::NotYet) {
+    for event in call.iter().flat_map(|append| append.drafts.iter().map(|draft| &draft.event)) {
+        keys.extend(concerned(event));
+        if let Verdict::LookAt(key) = may_state(&event.actor, &event.fact, &|_| Look::NotYet) {
             keys.insert(RowKey::new(Settings.name(), key));
         }
     }

@@ -105,10 +105,10 @@ fn unusable(error: KeyringError) -> Error {
 /// Whether `twin` is `draft` as it was stored under keys that are no more. An honest retry is not the same to the byte
 /// then: its words are sealed under a newer key, or under none.
 pub(crate) fn is_erased(twin: &Stored, stream: &StreamName, draft: &Draft) -> bool {
-    let cause = draft.cause.as_ref().map(event::EventId::as_str);
+    let cause = draft.event.cause.as_ref().map(event::EventId::as_str);
     let same_envelope = twin.stream == stream.as_str()
-        && twin.kind == draft.fact.kind()
-        && twin.schema == i64::from(draft.fact.schema())
+        && twin.kind == draft.event.fact.kind()
+        && twin.schema == i64::from(draft.event.fact.schema())
         && twin.actor == draft.actor_text
         && twin.cause.as_deref() == cause
         && twin.label == draft.label_text;
@@ -116,7 +116,7 @@ pub(crate) fn is_erased(twin: &Stored, stream: &StreamName, draft: &Draft) -> bo
         return false;
     }
     let Ok(event) = twin.clone().read() else { return false };
-    let (mut theirs, mut ours) = (event.fact, draft.fact.clone());
+    let (mut theirs, mut ours) = (event.fact, draft.event.fact.clone());
     let fields = |fact: &Fact| -> Vec<_> { fact.personal().iter().map(|(_, field)| under(*field)).collect() };
     let (old, new) = (fields(&theirs), fields(&ours));
     let mut other_keys = false;

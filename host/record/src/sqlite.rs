@@ -1,6 +1,7 @@
 //! Every statement the record makes of SQLite, and nothing else: no rule of the record stands here.
 
 mod open;
+mod page;
 mod read;
 mod write;
 

@@ -44,6 +44,9 @@ pub(crate) trait Reads: Debug + Send + Sync {
     /// One row.
     async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error>;
 
+    /// The rows under `keys` that there are, all as they stood at one moment, in any order.
+    async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error>;
+
     /// The rows of a projection at or above a rank, by rank and then key.
     async fn ranked(
         &self,
@@ -95,8 +98,8 @@ pub(crate) trait Writes: Debug + Send {
     /// The events of these ids that there are, in any order.
     async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error>;
 
-    /// As [`Reads::all`].
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error>;
+    /// Events of the whole record after a place, in order, to be made of what the store gave on any thread.
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error>;
 
     /// The rows under `keys` that there are, in any order.
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error>;
@@ -105,7 +108,7 @@ pub(crate) trait Writes: Debug + Send {
     async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error>;
 
     /// Writes events, in order, and where a body is kept by digest, the body, unless that is there already.
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error>;
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error>;
 
     /// Writes rows, over those that stand under the same addresses. No address comes twice.
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error>;
@@ -127,6 +130,21 @@ pub(crate) trait Writes: Debug + Send {
 
     /// Gives back whatever is held.
     async fn end(self: Box<Self>);
+}
+
+/// Events as a store gave them, not read yet.
+pub(crate) struct Unread {
+    /// The place of the last one; nothing when there is none.
+    pub(crate) end: Option<GlobalPosition>,
+    pub(crate) read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>,
+}
+
+impl Unread {
+    /// Events that are read already.
+    pub(crate) fn of(events: Vec<Stored>) -> Self {
+        let end = events.last().map(|event| GlobalPosition(event.global_position));
+        Self { end, read: Box::new(move || Ok(events)) }
+    }
 }
 
 /// What a record holds of some streams and ids.

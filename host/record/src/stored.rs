@@ -42,52 +42,35 @@ pub(crate) struct Head {
 }
 
 /// Gives `draft` its place directly after `head`, and moves `head` onto it.
-pub(crate) fn chained(
-    draft: Draft,
-    stream: StreamName,
-    position: Position,
-    at: Timestamp,
-    head: &mut Head,
-) -> (Event, Stored) {
-    let global_position = head.global_position + 1;
+pub(crate) fn chained(draft: Draft, position: Position, at: Timestamp, head: &mut Head) -> (Event, Stored) {
+    let Draft { mut event, actor_text, label_text, body_text, blob, .. } = draft;
+    event.global_position = GlobalPosition(head.global_position + 1);
+    (event.position, event.at) = (position, at);
     let mut stored = Stored {
-        global_position,
-        stream: stream.as_str().to_owned(),
+        global_position: event.global_position.0,
+        stream: event.stream.as_str().to_owned(),
         position: position.0,
-        id: draft.id.as_str().to_owned(),
-        kind: draft.fact.kind().to_owned(),
-        schema: i64::from(draft.fact.schema()),
+        id: event.id.as_str().to_owned(),
+        kind: event.fact.kind().to_owned(),
+        schema: i64::from(event.fact.schema()),
         at,
-        actor: draft.actor_text,
-        cause: draft.cause.as_ref().map(|id| id.as_str().to_owned()),
-        label: draft.label_text,
-        body: Some(draft.body_text),
-        blob: draft.blob.as_ref().map(|digest| digest.as_str().to_owned()),
-        digest: draft.digest.as_str().to_owned(),
+        actor: actor_text,
+        cause: event.cause.as_ref().map(|id| id.as_str().to_owned()),
+        label: label_text,
+        body: Some(body_text),
+        blob: blob.map(|digest| digest.as_str().to_owned()),
+        digest: event.digest.as_str().to_owned(),
         chain: String::new(),
     };
-    let chain = Event::link(
+    event.chain = Event::link(
         head.chain.as_ref(),
-        GlobalPosition(global_position),
+        event.global_position,
         at,
-        &draft.digest,
+        &event.digest,
         stored.columns().as_str().as_bytes(),
     );
-    chain.as_str().clone_into(&mut stored.chain);
-    *head = Head { global_position, at, chain: Some(chain.clone()) };
-    let event = Event {
-        global_position: GlobalPosition(global_position),
-        stream,
-        position,
-        id: draft.id,
-        at,
-        actor: draft.actor,
-        cause: draft.cause,
-        label: draft.label,
-        fact: draft.fact,
-        digest: draft.digest,
-        chain,
-    };
+    event.chain.as_str().clone_into(&mut stored.chain);
+    *head = Head { global_position: event.global_position.0, at, chain: Some(event.chain.clone()) };
     (event, stored)
 }
 
@@ -159,34 +142,35 @@ impl Stored {
     ///
     /// # Errors
     /// As [`Stored::event`].
-    pub(crate) fn read(self) -> Result<Event, Error> {
-        self.event()
+    pub(crate) fn event(&self) -> Result<Event, Error> {
+        self.clone().read()
     }
 
     /// The event.
     ///
     /// # Errors
     /// [`Error::Corrupt`], naming the global position and what does not read.
-    pub(crate) fn event(&self) -> Result<Event, Error> {
-        let body = self.json("body", self.body_text()?)?;
-        let schema = u16::try_from(self.schema).map_err(|_| self.corrupt("the schema number"))?;
-        let fact = Fact::read(&self.kind, schema, body).map_err(|source| {
+    pub(crate) fn read(self) -> Result<Event, Error> {
+        let at = self.global_position;
+        let schema = u16::try_from(self.schema).map_err(|_| unread(at, "the schema number"))?;
+        let fact = Fact::read_text(&self.kind, schema, self.body_text()?).map_err(|source| {
             let why = format!("an event of kind `{}` does not read", self.kind);
-            Error::corrupt(self.global_position, why, Some(Arc::new(source)))
+            Error::corrupt(at, why, Some(Arc::new(source)))
         })?;
-        let cause = self.cause.as_deref().map(EventId::parse).transpose();
+        let (actor, label) = (self.json("actor", &self.actor)?, self.json("label", &self.label)?);
+        let cause = self.cause.map(EventId::try_from).transpose();
         Ok(Event {
-            global_position: GlobalPosition(self.global_position),
-            stream: StreamName::parse(&self.stream).map_err(|_| self.corrupt("the stream"))?,
+            global_position: GlobalPosition(at),
+            stream: StreamName::try_from(self.stream).map_err(|_| unread(at, "the stream"))?,
             position: Position(self.position),
-            id: EventId::parse(&self.id).map_err(|_| self.corrupt("the id"))?,
+            id: EventId::try_from(self.id).map_err(|_| unread(at, "the id"))?,
             at: self.at,
-            actor: self.json("actor", &self.actor)?,
-            cause: cause.map_err(|_| self.corrupt("the cause"))?,
-            label: self.json("label", &self.label)?,
+            actor,
+            cause: cause.map_err(|_| unread(at, "the cause"))?,
+            label,
             fact,
-            digest: Digest::parse(&self.digest).ok_or_else(|| self.corrupt("the digest"))?,
-            chain: Digest::parse(&self.chain).ok_or_else(|| self.corrupt("the chain"))?,
+            digest: Digest::written(self.digest).ok_or_else(|| unread(at, "the digest"))?,
+            chain: Digest::written(self.chain).ok_or_else(|| unread(at, "the chain"))?,
         })
     }
 
@@ -203,8 +187,8 @@ impl Stored {
             )
         })
     }
+}
 
-    fn corrupt(&self, what: &str) -> Error {
-        Error::corrupt(self.global_position, format!("{what} does not read"), None)
-    }
+fn unread(at: u64, what: &str) -> Error {
+    Error::corrupt(at, format!("{what} does not read"), None)
 }

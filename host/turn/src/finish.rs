@@ -16,6 +16,9 @@ pub const TEXT_CHARS_MAX: usize = 11_000;
 /// The most sources one answer may name.
 const SOURCES_MAX: usize = 50;
 
+/// The latest moment at which a seat may want to look again, in minutes: a month.
+const LOOK_AGAIN_MINUTES_MAX: u64 = 44_640;
+
 /// The longest summary of a turn, in characters: one line for people.
 const SUMMARY_CHARS_MAX: usize = 200;
 
@@ -35,6 +38,8 @@ pub(crate) struct Finish {
     pub text: String,
     /// Receipts as the model names them: claims, until held against the record.
     pub sources: Vec<String>,
+    /// In how many minutes the seat looks at the topic again, if it wants to.
+    pub look_again_minutes: Option<u64>,
 }
 
 /// `finish` as it is offered.
@@ -44,7 +49,8 @@ pub(crate) fn offer() -> ToolOffer {
         description: "Ends your turn. With outcome `answered`, `text` is sent to the people who asked: it is \
             the only thing of yours they see, so make it whole. With outcome `silent` nothing is sent: choose \
             it when you have nothing useful to say. `sources` are the receipts (`receipt_…`) that the answer \
-            rests on. Call it alone, after you have read the results of every other call."
+            rests on. With `look_again_minutes` you are woken about this again after so many minutes, whatever the \
+            outcome. Call it alone, after you have read the results of every other call."
             .to_owned(),
         input_schema: json!({
             "type": "object",
@@ -52,6 +58,7 @@ pub(crate) fn offer() -> ToolOffer {
                 "outcome": {"type": "string", "enum": ["answered", "silent"]},
                 "text": {"type": "string", "maxLength": TEXT_CHARS_MAX},
                 "sources": {"type": "array", "items": {"type": "string"}, "maxItems": SOURCES_MAX},
+                "look_again_minutes": {"type": "integer", "minimum": 1, "maximum": LOOK_AGAIN_MINUTES_MAX},
             },
             "required": ["outcome"],
             "additionalProperties": false,
@@ -83,10 +90,17 @@ pub(crate) fn parse(input: &Value) -> Result<Finish, String> {
     if outcome == Outcome::Answered && text.is_empty() {
         return Err("an answer needs a `text`; with nothing to say the outcome is `silent`".to_owned());
     }
+    let look_again_minutes = match input.get("look_again_minutes") {
+        None | Some(Value::Null) => None,
+        Some(minutes) => match minutes.as_u64().filter(|minutes| (1..=LOOK_AGAIN_MINUTES_MAX).contains(minutes)) {
+            Some(minutes) => Some(minutes),
+            None => return Err(format!("`look_again_minutes` must be a whole number from 1 to {LOOK_AGAIN_MINUTES_MAX}")),
+        },
+    };
     // Sources of another shape are no reason to lose the answer: they name nothing.
     let sources = input.get("sources").and_then(Value::as_array).into_iter().flatten();
     let sources = sources.filter_map(Value::as_str).take(SOURCES_MAX).map(str::to_owned).collect();
-    Ok(Finish { outcome, text: text.to_owned(), sources })
+    Ok(Finish { outcome, text: text.to_owned(), sources, look_again_minutes })
 }
 
 /// The receipts an answer rests on: those named that the turn really left, each once; all that it left when

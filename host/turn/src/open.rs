@@ -23,6 +23,11 @@ pub struct Opening {
     pub model: String,
     /// The most steps it may take: [`crate::STEPS_MAX_DEFAULT`] unless the office says otherwise.
     pub steps_max: u32,
+    /// How long it may work, in milliseconds: [`crate::WORK_MS_MAX_DEFAULT`] unless the office says otherwise; nothing
+    /// where it is not limited.
+    pub ms_max: Option<u64>,
+    /// Whether its effects are captured and nothing of it is sent.
+    pub drill: bool,
 }
 
 /// The stream on which a turn is told.
@@ -47,7 +52,7 @@ pub async fn open(record: &Record, opening: Opening) -> Result<TurnRow, Error> {
 }
 
 fn opened(turn: &TurnId, opening: Opening) -> Proposed {
-    let Opening { wake, reply_to, model, steps_max } = opening;
+    let Opening { wake, reply_to, model, steps_max, ms_max, drill } = opening;
     Proposed {
         id: EventId::derived(&[turn.as_str(), "turn.opened"]),
         actor: Actor { principal: PrincipalId::host(), seat: None },
@@ -62,6 +67,9 @@ fn opened(turn: &TurnId, opening: Opening) -> Proposed {
             reply_to,
             model,
             steps_max,
+            ms_max,
+            asked: wake.asked,
+            drill,
         }
         .into(),
     }

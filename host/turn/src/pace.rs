@@ -33,6 +33,20 @@ pub(crate) const SENDS_DENIED_MAX: usize = 2;
 /// down with it must not do so for ever.
 pub const ATTEMPTS_MAX: u32 = 10;
 
+/// How long a turn works, in milliseconds, unless its opening says otherwise: longer than people wait for an answer
+/// in a thread. Waiting for a person's yes is no work.
+pub const WORK_MS_MAX_DEFAULT: u64 = 900_000;
+
+/// What a turn gets beyond its time to finish with what it has, in milliseconds: one answer of a slow model.
+pub(crate) const FINISH_MS_MAX: u64 = 120_000;
+
+/// After how long without a word to the people the model is told so, in milliseconds (seed).
+pub(crate) const SILENCE_MS_MAX: u64 = 10_000;
+
+/// Tools that change nothing run at once, at most so many: enough for a look at several pages, few enough for one
+/// office's way out.
+pub const TOOLS_AT_ONCE_MAX: usize = 8;
+
 /// The wait before the second try; it doubles for each try after.
 const FIRST_WAIT_MS: u64 = 1_000;
 

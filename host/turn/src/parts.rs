@@ -22,8 +22,12 @@ pub struct TurnParts<D: ?Sized> {
     /// The tools that answers go out by, wherever a turn replies to. They are never on offer: a model that could
     /// call them would speak where nobody asked.
     pub answer_tools: &'static [&'static str],
+    /// Families of tools that a model sees once it has asked for them.
+    pub hidden_families: Vec<String>,
     /// Turns a source's own notation into plain text for a model.
     pub readable: fn(&str) -> String,
+    /// Whether a text only says that somebody is at work: such a text is no answer.
+    pub is_progress: fn(&str) -> bool,
     /// Where text goes as a model writes it; nobody sees it otherwise.
     pub deltas: Option<DeltasFor>,
     /// The one door.

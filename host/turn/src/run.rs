@@ -1,28 +1,24 @@
-//! The loop: decide, record, pass the gate, record, again.
+//! The loop: take up what people said, decide, record, pass the gate, record, again.
 //!
 //! A step is recorded as it starts and as it ends, under the lease. Between the two stands the gate's own
 //! account of the call. A run that stops anywhere is taken up by calling [`run`] again.
 
-use crate::context::{label, request};
+use crate::context::{Context, label};
 use crate::door::Door;
 use crate::erased::{WHY, is_erased};
 use crate::error::Error;
-use crate::next::{End, Next, Offer, next};
+use crate::inbox::unread;
+use crate::next::{End, Next, next};
 use crate::pace::ATTEMPTS_MAX;
 use crate::parts::TurnParts;
-use crate::scene::{MESSAGES, Scene};
-use crate::step::{CameOut, came_out, not_kept, not_offered};
+use crate::scene::Scene;
 use crate::stream::TurnStream;
-use crate::tools::on_offer;
 use crate::trail::Trail;
-use event::canon::canonical_digest;
 use event::{
-    ApprovalId, Label, Origin, Personal, PrincipalId, ReceiptId, StepEnded, StepKind, StepStarted, TurnEnded,
-    TurnEnding, TurnId, TurnOpened,
+    ApprovalId, EventId, Expected, FinishAccepted, Label, MomentSet, Personal, PrincipalId, Proposed, ReceiptId,
+    Steering, StreamName, Timestamp, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
-use gate::{Call, InferRequest, Payload, ToolCall};
-use record::Fence;
-use serde_json::{Value, json};
+use record::{Append, Fence};
 use std::collections::BTreeSet;
 
 /// How far a run of a turn came.
@@ -67,214 +63,160 @@ pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: F
 }
 
 /// A turn while this host runs it.
-struct Running<'a, D: ?Sized> {
-    parts: &'a TurnParts<D>,
-    opened: &'a TurnOpened,
-    scene: &'a Scene,
-}
-
-/// One step as it is about to start.
-struct Planned {
-    step: u32,
-    kind: StepKind,
-    tool: String,
-    input: Value,
-    call_id: Option<String>,
-    /// The join of the labels of everything the asker has read.
-    label: Label,
+pub(crate) struct Running<'a, D: ?Sized> {
+    pub parts: &'a TurnParts<D>,
+    pub opened: &'a TurnOpened,
+    pub scene: &'a Scene,
 }
 
 impl<D: Door + ?Sized> Running<'_, D> {
     /// The persons whose words the turn has been shown: what it writes down may repeat them.
-    fn of(&self, stream: &TurnStream) -> BTreeSet<PrincipalId> {
+    pub fn of(&self, stream: &TurnStream) -> BTreeSet<PrincipalId> {
         let ended = stream.state.steps.values().filter_map(|step| step.ended.as_ref());
         let shown = ended.flat_map(|ended| ended.output.subjects());
-        self.scene.of.iter().chain(shown).cloned().collect()
+        let said = stream.taken_up.values().flat_map(|event| event.fact.personal());
+        let said = said.flat_map(|(_, field)| field.subjects().clone());
+        self.scene.of.iter().chain(shown).cloned().chain(said).collect()
     }
 
     /// Step by step, to its end or to a call that waits for a person.
     async fn go_on(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
-        // Ends because every pass ends a step, and `next` ends the turn when the steps are spent.
+        // Ends because every pass ends a step or takes up news, of which an inbox holds so many and no more, and
+        // `next` ends the turn when the steps are spent.
         loop {
             if is_erased(self.scene, &stream.state) {
                 return self.end_erased(stream).await;
             }
+            // Before the inbox is read, so that nothing that comes after is missed.
+            let news = self.parts.record.news();
+            self.drain(stream).await?;
             let (next, label) = self.decide(stream)?;
+            if self.finishes(stream, &next)? && !self.accept(stream).await? {
+                continue;
+            }
             let waits = match next {
                 Next::End(end) => return self.end(stream, end, label).await.map(Ran::Ended),
-                Next::Infer { step, offer, left, wait_ms } => {
-                    self.parts.pace.wait(wait_ms).await;
-                    self.infer(stream, step, (offer, left), label).await?
+                Next::Infer(asking) => {
+                    self.wait(stream, asking.wait_ms).await?;
+                    self.infer(stream, asking, label, news).await?
                 }
-                Next::Tool { step, call, offered } => self.tool(stream, step, call, offered, label).await?,
+                Next::Tools(wanted) => self.tools(stream, wanted, &label, news).await?,
                 Next::Send { step, tool, input, wait_ms } => {
-                    self.parts.pace.wait(wait_ms).await;
-                    let planned = Planned { step, kind: StepKind::Send, tool, input, call_id: None, label };
-                    let payload = Payload::Tool(planned.input.clone());
-                    self.pass(stream, planned, payload).await?
+                    self.wait(stream, wait_ms).await?;
+                    self.send(stream, (step, tool, input), label, news).await?
                 }
             };
             if let Some(approval) = waits {
+                stream.flush(&self.scene.actor).await?;
                 tracing::info!(turn = %stream.turn, %approval, "turn waits for a person");
                 return Ok(Ran::Waits(approval));
             }
         }
     }
 
+    /// Waits, with everything that has ended on the record.
+    async fn wait(&self, stream: &mut TurnStream, ms: u64) -> Result<(), Error> {
+        if ms > 0 {
+            stream.flush(&self.scene.actor).await?;
+            self.parts.pace.wait(ms).await;
+        }
+        Ok(())
+    }
+
+    /// Takes up what lies in the inbox. With no step left to read it with, it stays there and wakes the seat again.
+    async fn drain(&self, stream: &mut TurnStream) -> Result<(), Error> {
+        if stream.state.accepted.is_some() {
+            return Ok(());
+        }
+        let row = stream.inbox().await?;
+        let trail = Trail::of(self.opened, &stream.state)?;
+        let Some(drained) = unread(stream, row.as_ref(), trail.last.saturating_add(1)) else { return Ok(()) };
+        let stops = drained.items.iter().any(|item| item.steering == Steering::Stop);
+        if trail.left() == 0 && !stops {
+            return Ok(());
+        }
+        tracing::debug!(turn = %stream.turn, messages = drained.items.len(), "taken up");
+        let name = [drained.revision.to_string()];
+        stream.append(&self.scene.actor, &name, Label::host(), drained.into()).await
+    }
+
     /// What comes next, and the label of everything read so far.
     fn decide(&self, stream: &TurnStream) -> Result<(Next, Label), Error> {
         let trail = Trail::of(self.opened, &stream.state)?;
-        let next = match next(&trail) {
+        let next = match next(&trail, self.parts.is_progress) {
             Next::End(end) => Next::End(end),
             step if stream.state.next_attempt(trail.last.saturating_add(1)) > ATTEMPTS_MAX => given_up(&step),
             step => step,
         };
-        Ok((next, label(self.scene, &trail)))
+        let calling = matches!(next, Next::Tools(_));
+        let label = label(self.scene, &trail, &stream.taken_up, calling);
+        Ok((next, label))
     }
 
-    async fn infer(
-        &self,
-        stream: &mut TurnStream,
-        step: u32,
-        (offer, left): (Offer, u32),
-        label: Label,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let tools = on_offer(self.parts.catalogue.as_ref(), &self.scene.seat, self.parts.answer_tools, offer);
-        let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-        let output_tokens_max =
-            self.parts.catalogue.model(&self.opened.model).map(|model| model.output_tokens_max);
+    /// Whether what comes next is what the model finished with, and no finish stands yet.
+    fn finishes(&self, stream: &TurnStream, next: &Next) -> Result<bool, Error> {
+        let ends = match next {
+            Next::Send { .. } => true,
+            Next::End(end) => matches!(end.ending, TurnEnding::Silent | TurnEnding::DeniedAgain),
+            Next::Infer(_) | Next::Tools(_) => false,
+        };
+        if !ends || stream.state.accepted.is_some() {
+            return Ok(false);
+        }
         let trail = Trail::of(self.opened, &stream.state)?;
-        let request = request(self.scene, &trail, tools, (offer, left), output_tokens_max);
-        // What the request is made of stands in the record; only what does not is kept here.
-        let mut input = json!({"offered": names, "steps_left": left, "request": digest_of(&request)});
-        if let (1, Some(fields)) = (step, input.as_object_mut()) {
-            fields.insert(MESSAGES.to_owned(), json!(self.scene.positions));
+        Ok(trail.refused.is_none() && trail.finish_step().is_some())
+    }
+
+    /// Lets the finish stand, unless people said more meanwhile; says whether it does.
+    async fn accept(&self, stream: &mut TurnStream) -> Result<bool, Error> {
+        let (step, anyway) = {
+            let trail = Trail::of(self.opened, &stream.state)?;
+            (trail.finish_step().unwrap_or_default(), trail.left() == 0)
+        };
+        let fact = FinishAccepted { turn: stream.turn.clone(), step, revision: stream.state.revision() };
+        stream.accept(&self.scene.actor, fact, anyway).await
+    }
+
+    /// What the model is shown, apart from its tools.
+    pub fn context<'b>(&'b self, trail: &'b Trail<'b>, stream: &'b TurnStream) -> Context<'b> {
+        Context {
+            scene: self.scene,
+            trail,
+            taken_up: &stream.taken_up,
+            readable: self.parts.readable,
+            is_progress: self.parts.is_progress,
         }
-        let tool = self.opened.model.clone();
-        let planned = Planned { step, kind: StepKind::Infer, tool, input, call_id: None, label };
-        self.pass(stream, planned, Payload::Infer(request)).await
-    }
-
-    async fn tool(
-        &self,
-        stream: &mut TurnStream,
-        step: u32,
-        call: ToolCall,
-        offered: bool,
-        label: Label,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let ToolCall { id, name, input } = call;
-        let planned = Planned { step, kind: StepKind::Tool, tool: name, input, call_id: Some(id), label };
-        if offered {
-            let payload = Payload::Tool(planned.input.clone());
-            return self.pass(stream, planned, payload).await;
-        }
-        let attempt = self.start(stream, &planned).await?;
-        let denied = not_offered(&planned.tool, &planned.label);
-        self.ended(stream, &planned, attempt, denied).await?;
-        Ok(None)
-    }
-
-    /// One step: it starts, passes the gate, and ends; or it waits for the approval that comes back.
-    async fn pass(
-        &self,
-        stream: &mut TurnStream,
-        planned: Planned,
-        payload: Payload,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let attempt = self.start(stream, &planned).await?;
-        let call = Call {
-            origin: Origin::Step { turn: stream.turn.clone(), step: planned.step, attempt },
-            seat: self.opened.seat.clone(),
-            tool: planned.tool.clone(),
-            topic: Some(self.opened.topic.clone()),
-            asker: self.scene.asker.clone(),
-            goal: None,
-            payload,
-            label: planned.label.clone(),
-            of: self.of(stream),
-            cause: stream.newest().clone(),
-            fence: Some(stream.fence.clone()),
-            within: Vec::new(),
-        };
-        let deltas = match (&self.parts.deltas, planned.kind) {
-            (Some(deltas_for), StepKind::Infer) => Some(deltas_for(&stream.turn, planned.step)),
-            _ => None,
-        };
-        let passed = self.parts.door.pass(call, deltas).await?;
-        let out = match came_out(planned.kind, passed, &planned.label) {
-            Ok(out) => out,
-            Err(approval) => return Ok(Some(approval)),
-        };
-        self.ended(stream, &planned, attempt, out).await?;
-        Ok(None)
-    }
-
-    async fn start(&self, stream: &mut TurnStream, planned: &Planned) -> Result<u32, Error> {
-        let attempt = stream.state.next_attempt(planned.step);
-        tracing::debug!(turn = %stream.turn, step = planned.step, attempt, tool = planned.tool, "step starts");
-        let fact = StepStarted {
-            turn: stream.turn.clone(),
-            step: planned.step,
-            attempt,
-            kind: planned.kind,
-            tool: planned.tool.clone(),
-            input: Personal::of(planned.input.clone(), self.of(stream)),
-            call_id: planned.call_id.clone(),
-        };
-        let name = [planned.step.to_string(), attempt.to_string()];
-        stream.append(&self.scene.actor, &name, planned.label.clone(), fact.into()).await?;
-        Ok(attempt)
-    }
-
-    async fn ended(
-        &self,
-        stream: &mut TurnStream,
-        planned: &Planned,
-        attempt: u32,
-        out: CameOut,
-    ) -> Result<(), Error> {
-        match self.end_step(stream, planned, attempt, out).await {
-            Err(Error::Record(
-                why @ (record::Error::Inexact { .. }
-                | record::Error::Unreadable { .. }
-                | record::Error::TooLarge { .. }),
-            )) => self.end_step(stream, planned, attempt, not_kept(&why, &planned.label)).await,
-            other => other,
-        }
-    }
-
-    async fn end_step(
-        &self,
-        stream: &mut TurnStream,
-        planned: &Planned,
-        attempt: u32,
-        out: CameOut,
-    ) -> Result<(), Error> {
-        let label = out.label.clone();
-        let fact = StepEnded {
-            turn: stream.turn.clone(),
-            step: planned.step,
-            attempt,
-            outcome: out.outcome,
-            output: Personal::of(out.output, self.of(stream).into_iter().chain(out.quotes)),
-            output_label: out.label,
-            receipts: out.receipts,
-        };
-        let name = [planned.step.to_string(), attempt.to_string()];
-        stream.append(&self.scene.actor, &name, label, fact.into()).await
     }
 
     async fn end(&self, stream: &mut TurnStream, end: End, label: Label) -> Result<TurnEnding, Error> {
-        let End { ending, summary, sources } = end;
+        let End { ending, summary, sources, look_again_minutes } = end;
         let summary = Personal::of(summary, self.of(stream));
-        self.end_as(stream, (ending, summary, sources), label).await
+        let look_again = look_again_minutes.and_then(|minutes| self.look_again(stream, minutes));
+        self.end_as(stream, (ending, summary, sources), label, look_again).await
+    }
+
+    /// The moment at which the seat looks again, counted from the newest event.
+    fn look_again(&self, stream: &TurnStream, minutes: u64) -> Option<Append> {
+        let ms = i64::try_from(minutes.saturating_mul(60_000)).ok()?;
+        let Timestamp(newest) = stream.state.newest_at?;
+        let (seat, topic) = (self.opened.seat.clone(), self.opened.topic.clone());
+        let name = StreamName::new("moment", format!("{seat}|{topic}"));
+        let event = Proposed {
+            id: EventId::derived(&[stream.turn.as_str(), "moment.set"]),
+            actor: self.scene.actor.clone(),
+            cause: Some(stream.newest().clone()),
+            label: Label::host(),
+            fact: MomentSet { seat, topic, at: Timestamp(newest.saturating_add(ms)) }.into(),
+        };
+        Some(Append::new(name, Expected::Any, vec![event]))
     }
 
     /// Ends it with a sentence of the office's own: there is nothing left that it could say.
     async fn end_erased(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
+        // What a step gave may hold the words that are gone.
+        stream.forget();
         let end = (TurnEnding::Failed, WHY.into(), Vec::new());
-        self.end_as(stream, end, Label::host()).await.map(Ran::Ended)
+        self.end_as(stream, end, Label::host(), None).await.map(Ran::Ended)
     }
 
     async fn end_as(
@@ -282,30 +224,28 @@ impl<D: Door + ?Sized> Running<'_, D> {
         stream: &mut TurnStream,
         (ending, summary, sources): (TurnEnding, Personal<String>, Vec<ReceiptId>),
         label: Label,
+        look_again: Option<Append>,
     ) -> Result<TurnEnding, Error> {
         tracing::info!(turn = %stream.turn, ?ending, "turn ended");
         let (turn, topic) = (stream.turn.clone(), self.opened.topic.clone());
         let fact = TurnEnded { turn, topic, ending, summary, sources };
-        stream.append(&self.scene.actor, &[], label, fact.into()).await?;
+        let said = vec![(Vec::new(), label, fact.into())];
+        stream.append_all(&self.scene.actor, said, look_again.into_iter().collect()).await?;
         Ok(ending)
     }
-}
-
-fn digest_of(request: &InferRequest) -> event::Digest {
-    // Serialising plain records of strings and integers cannot fail.
-    canonical_digest(&serde_json::to_value(request).unwrap_or(Value::Null))
 }
 
 /// A step that was begun again and again and never ended takes the host down with it, or is taken down by it.
 fn given_up(step: &Next) -> Next {
     let what = match step {
-        Next::Infer { .. } => "asking the model",
-        Next::Tool { .. } => "a call of a tool",
+        Next::Infer(_) => "asking the model",
+        Next::Tools(_) => "a call of a tool",
         Next::Send { .. } | Next::End(_) => "the send of the answer",
     };
     Next::End(End {
         ending: TurnEnding::Failed,
         summary: format!("{what} was begun {ATTEMPTS_MAX} times and never ended"),
         sources: Vec::new(),
+        look_again_minutes: None,
     })
 }

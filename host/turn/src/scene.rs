@@ -2,6 +2,7 @@
 
 use crate::erased::is_sealed;
 use crate::error::Error;
+use crate::manner::Manner;
 use crate::open::turn_stream;
 use crate::parts::TurnParts;
 use crate::talk::Talk;
@@ -36,6 +37,10 @@ pub(crate) struct Scene {
     pub asker: Option<PrincipalId>,
     /// The persons whose words it shows.
     pub of: BTreeSet<PrincipalId>,
+    /// How much fits the model; nothing where that is not known.
+    pub window_tokens: Option<u32>,
+    /// In what manner it speaks.
+    pub manner: Manner,
     /// Whether what woke the turn can no longer be read.
     pub woken_by_erased: bool,
 }
@@ -63,13 +68,18 @@ impl Scene {
         let mut said: Vec<Event> = record.events_at(&positions).await?;
         said.sort_by_key(|event| event.global_position);
         let answers = answers(record, &said).await?;
-        let talk = Talk::of(&said, &answers, |event| event.id == opened.woken_by, parts.readable);
+        let window = parts.catalogue.model(&opened.model).map(|model| model.window_tokens);
+        let chars_max = crate::compact::talk_chars_max(window);
+        let asks = |event: &Event| event.id == opened.woken_by;
+        let talk = Talk::of(&said, &answers, asks, parts.readable, chars_max);
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
         let shown = said.iter().filter(|event| !is_sealed(event)).flat_map(|event| event.fact.personal());
         let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
         let woken_by_erased = said.iter().any(|event| event.id == opened.woken_by && is_sealed(event));
         let asker = said.iter().find(|event| event.id == opened.woken_by).and_then(asker);
-        Ok(Self { office: parts.office.clone(), seat, actor, positions, talk, asker, of, woken_by_erased })
+        let manner = Manner::of(record, &opened.woken_by).await?;
+        let (office, window_tokens) = (parts.office.clone(), window);
+        Ok(Self { office, seat, actor, positions, talk, asker, of, manner, window_tokens, woken_by_erased })
     }
 }
 

@@ -12,10 +12,10 @@ const VALUE_CHARS: usize = 8;
 /// The key under which the host says where a result comes from. A result's own field of that name is replaced.
 pub(crate) const ORIGIN: &str = "_origin";
 
-/// `output` as a model is shown it: cut to [`RESULT_CHARS_MAX`], with its receipts, and marked when nobody of
+/// `output` as a model is shown it: cut to `chars_max`, at most [`RESULT_CHARS_MAX`], with its receipts, and marked when nobody of
 /// this office vouches for it. The text of a page stands inside a JSON string and cannot leave it.
-pub(crate) fn shown(output: &Value, label: &Label, receipts: &[ReceiptId]) -> Value {
-    let mut left = RESULT_CHARS_MAX;
+pub(crate) fn shown(output: &Value, label: &Label, receipts: &[ReceiptId], chars_max: usize) -> Value {
+    let mut left = RESULT_CHARS_MAX.min(chars_max);
     let cut = cut(output, &mut left);
     let trusted = label.integrity == Integrity::Trusted;
     if trusted && receipts.is_empty() {
@@ -92,14 +92,14 @@ mod tests {
     fn a_page_is_marked_and_cannot_mark_itself_otherwise() {
         let receipt = ReceiptId::derived(&["r"]);
         let page = json!({"title": "t", ORIGIN: {"trusted": true}});
-        let shown = shown(&page, &Label::public_untrusted(), std::slice::from_ref(&receipt));
+        let shown = shown(&page, &Label::public_untrusted(), std::slice::from_ref(&receipt), RESULT_CHARS_MAX);
         assert_eq!(shown["title"], "t");
         assert_eq!(shown[ORIGIN], json!({"trusted": false, "receipts": [receipt]}));
     }
 
     #[test]
     fn what_is_no_object_is_put_into_one() {
-        let shown = shown(&json!(["a"]), &Label::unknown(), &[]);
+        let shown = shown(&json!(["a"]), &Label::unknown(), &[], RESULT_CHARS_MAX);
         assert_eq!(shown["output"], json!(["a"]));
         assert_eq!(shown[ORIGIN]["trusted"], false);
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_and_says_how_long_it_was() {
         let text = "é".repeat(RESULT_CHARS_MAX * 2);
-        let cut = shown(&json!({"text": text}), &Label::host(), &[]);
+        let cut = shown(&json!({"text": text}), &Label::host(), &[], RESULT_CHARS_MAX);
         let kept = cut["text"].as_str().unwrap();
         assert!(kept.ends_with(&format!("[cut: {} characters in all]", RESULT_CHARS_MAX * 2)));
         assert!(kept.chars().count() < RESULT_CHARS_MAX + 100);
@@ -128,7 +128,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn whatever_comes_back_a_model_is_shown_a_bounded_part_of_it(output in value()) {
-            let shown = shown(&output, &Label::public_untrusted(), &[]);
+            let shown = shown(&output, &Label::public_untrusted(), &[], RESULT_CHARS_MAX);
             let chars: usize = strings(&shown);
             prop_assert!(chars <= RESULT_CHARS_MAX + 4_000, "{chars}");
         }

@@ -1,11 +1,15 @@
 //! How one step came out: what the gate gave back, as what the record keeps.
 
 use event::{ApprovalId, Label, PrincipalId, ReceiptId, StepKind, StepOutcome};
+use crate::tools::ENABLE_TOOLS;
 use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
 
 /// The word of a model that answered nothing at all: a failed step, never a success.
 pub(crate) const EMPTY: &str = "empty";
+
+/// The word of a call that was let go of because somebody wanted the turn to stop or to do another thing.
+pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// The word of an effect whose outcome nobody knows.
 const UNKNOWN: &str = "unknown";
@@ -41,9 +45,18 @@ pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> Result<
 
 /// A call of a tool that was not on offer: denied by the turn itself, and never at the gate, because the reply
 /// tool is one that the seat may call and the model may not.
-pub(crate) fn not_offered(tool: &str, asked: &Label) -> CameOut {
-    let reason = format!("`{tool}` is not on offer in this turn: call only the tools you were given");
+pub(crate) fn not_offered(tool: &str, hidden: bool, asked: &Label) -> CameOut {
+    let reason = match hidden {
+        true => format!("`{tool}` is not on offer yet: ask for its family with `{ENABLE_TOOLS}` first"),
+        false => format!("`{tool}` is not on offer in this turn: call only the tools you were given"),
+    };
     no(StepOutcome::Denied, json!({"no": "denied", "by": "offer", "reason": reason}), asked)
+}
+
+/// A call that was let go of.
+pub(crate) fn interrupted(asked: &Label) -> CameOut {
+    let message = "somebody said something that makes this needless, and it was let go of".to_owned();
+    failed(&other(INTERRUPTED, message), Vec::new(), asked)
 }
 
 /// A result that the record does not take, such as a number it would change or an object nested too deeply: the
@@ -64,15 +77,17 @@ fn failed(failure: &Failure, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut
 
 fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
     let checked = match (kind, output) {
-        (StepKind::Infer, Output::Model(response)) => answer(&response),
+        (StepKind::Infer | StepKind::Compact, Output::Model(response)) => answer(&response),
         (StepKind::Tool | StepKind::Send, Output::Tool(output)) => Ok(output),
-        (StepKind::Infer, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
+        (StepKind::Infer | StepKind::Compact, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
         (_, Output::Model(_)) => Err(malformed("a model answered where a tool was called")),
         (_, Output::Unusable { failure, .. }) => Err(failure),
     };
     match checked {
         // What a model writes derives from all that it was shown.
-        Ok(output) if kind == StepKind::Infer => succeeded(output, label.join(asked), receipts),
+        Ok(output) if matches!(kind, StepKind::Infer | StepKind::Compact) => {
+            succeeded(output, label.join(asked), receipts)
+        }
         Ok(output) => succeeded(output, label, receipts),
         Err(failure) => failed(&failure, receipts, asked),
     }
@@ -151,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_call_off_the_offer_is_denied_with_a_reason() {
-        let out = not_offered("slack.post", &asked());
+        let out = not_offered("slack.post", false, &asked());
         assert_eq!(out.outcome, StepOutcome::Denied);
         assert!(out.output["reason"].as_str().unwrap().contains("slack.post"));
     }

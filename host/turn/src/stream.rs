@@ -1,5 +1,8 @@
 //! The turn's own stream: read once, then appended to, always at the position last seen and under the lease.
 //!
+//! The end of a step can wait for what is appended next and share its commit: between the two stands pure code alone, and
+//! whoever dies there runs the step again, as after any death before its end.
+//!
 //! Names of events are derived from turn, step and attempt, so an append that is made again is one event. Each
 //! event follows from the one before it.
 
@@ -7,19 +10,28 @@ use crate::erased::none_erased;
 use crate::error::Error;
 use crate::open::turn_stream;
 use event::{
-    Actor, Event, EventId, Expected, Fact, Label, Position, Proposed, StreamName, Timestamp, TurnId,
+    Actor, Event, EventId, Expected, Fact, FinishAccepted, GlobalPosition, Label, Position, Proposed,
+    StreamName, Timestamp, TurnId,
 };
+use fold::Projection;
+use fold::inbox::{InboxRow, Inboxes, turn_key};
 use fold::turn::TurnState;
-use record::{Append, Fence, Record};
+use record::{Append, Decided, Fence, Record, RowKey};
+use std::collections::BTreeMap;
 
 /// Events read at once.
 const PAGE_EVENTS: usize = 500;
+
+/// A fact to be appended: what its event is named after, its label, and itself.
+pub(crate) type Said = (Vec<String>, Label, Fact);
 
 /// A turn's stream as this run has it.
 pub(crate) struct TurnStream {
     pub turn: TurnId,
     /// What the events come to.
     pub state: TurnState,
+    /// The messages that it took up of its inbox, by where they stand.
+    pub taken_up: BTreeMap<GlobalPosition, Event>,
     /// When it began.
     began: Timestamp,
     /// The lease every append is made under.
@@ -28,6 +40,8 @@ pub(crate) struct TurnStream {
     name: StreamName,
     position: Position,
     newest: EventId,
+    /// What goes into the next commit before anything else.
+    held: Vec<Said>,
 }
 
 impl TurnStream {
@@ -44,7 +58,7 @@ impl TurnStream {
             let from =
                 newest.as_ref().map_or(Position(1), |(position, _)| Position(position.0.saturating_add(1)));
             let page: Vec<Event> = record.read_stream(&name, from, PAGE_EVENTS).await?;
-            page.iter().for_each(|event| state.evolve(&event.fact));
+            page.iter().for_each(|event| state.happened(event));
             began = began.or_else(|| page.first().map(|event| event.at));
             newest = page.last().map(|event| (event.position, event.id.clone())).or(newest);
             if page.len() < PAGE_EVENTS {
@@ -53,12 +67,39 @@ impl TurnStream {
         }
         let (position, newest) = newest.ok_or_else(|| Error::NoTurn(turn.clone()))?;
         let began = began.unwrap_or_default();
-        Ok(Self { turn: turn.clone(), state, began, fence, record: record.clone(), name, position, newest })
+        let taken_up = BTreeMap::new();
+        let record = record.clone();
+        let (turn, held) = (turn.clone(), Vec::new());
+        let mut stream =
+            Self { turn, state, taken_up, began, fence, record, name, position, newest, held };
+        stream.read_taken_up().await?;
+        Ok(stream)
+    }
+
+    /// Reads the messages that the turn has taken up and that this run has not read yet.
+    async fn read_taken_up(&mut self) -> Result<(), Error> {
+        let items = self.state.drains.iter().flat_map(|drained| &drained.items);
+        let missing: Vec<GlobalPosition> =
+            items.map(|item| item.at).filter(|at| !self.taken_up.contains_key(at)).collect();
+        if !missing.is_empty() {
+            let events = self.record.events_at(&missing).await?;
+            self.taken_up.extend(events.into_iter().map(|event| (event.global_position, event)));
+        }
+        Ok(())
     }
 
     /// The newest event: what comes next follows from it.
     pub fn newest(&self) -> &EventId {
         &self.newest
+    }
+
+    /// What came into its inbox, as it stands now.
+    ///
+    /// # Errors
+    /// What the record answers.
+    pub async fn inbox(&self) -> Result<Option<InboxRow>, Error> {
+        let row = self.record.row(Inboxes.name(), &turn_key(&self.turn)).await?;
+        Ok(fold::decode(row.as_ref()))
     }
 
     /// Appends one fact, named after what it is.
@@ -73,22 +114,104 @@ impl TurnStream {
         label: Label,
         fact: Fact,
     ) -> Result<(), Error> {
-        let mut parts = vec![self.turn.as_str(), fact.kind()];
-        parts.extend(name.iter().map(String::as_str));
-        let id = EventId::derived(&parts);
-        none_erased(&self.record, self.began, &id, &fact).await?;
-        let proposed = Proposed { id, actor: actor.clone(), cause: Some(self.newest.clone()), label, fact };
-        let append = Append {
+        self.append_all(actor, vec![(name.to_vec(), label, fact)], Vec::new()).await
+    }
+
+    /// Takes a fact into the state now and into the record with the next append.
+    pub fn hold(&mut self, name: Vec<String>, label: Label, fact: Fact) {
+        self.state.evolve(&fact);
+        self.held.push((name, label, fact));
+    }
+
+    /// Appends what is held.
+    ///
+    /// # Errors
+    /// As [`TurnStream::append`].
+    pub async fn flush(&mut self, actor: &Actor) -> Result<(), Error> {
+        if self.held.is_empty() { Ok(()) } else { self.append_all(actor, Vec::new(), Vec::new()).await }
+    }
+
+    /// Forgets what is held: it can no longer be said.
+    pub fn forget(&mut self) {
+        self.held.clear();
+    }
+
+    /// Appends facts, and what goes with them on other streams, in one commit.
+    ///
+    /// # Errors
+    /// As [`TurnStream::append`].
+    pub async fn append_all(
+        &mut self,
+        actor: &Actor,
+        facts: Vec<Said>,
+        beside: Vec<Append>,
+    ) -> Result<(), Error> {
+        let mut appends = vec![self.proposed(actor, facts).await?];
+        appends.extend(beside);
+        let events = self.record.append_all(appends).await?;
+        self.held.clear();
+        self.happened(&events);
+        self.read_taken_up().await
+    }
+
+    /// Lets a finish stand, unless more lies in the inbox than it has seen; says whether it stands. `anyway` lets it
+    /// stand in any case.
+    ///
+    /// # Errors
+    /// As [`TurnStream::append`].
+    pub async fn accept(
+        &mut self,
+        actor: &Actor,
+        fact: FinishAccepted,
+        anyway: bool,
+    ) -> Result<bool, Error> {
+        let (key, revision) = (turn_key(&self.turn), fact.revision);
+        let name = vec![fact.step.to_string()];
+        let append = self.proposed(actor, vec![(name, Label::host(), fact.into())]).await?;
+        let reads = vec![RowKey::new(Inboxes.name(), &key)];
+        let decided = self
+            .record
+            .decide(reads, move |rows, _| {
+                let inbox: Option<InboxRow> = rows.state(Inboxes.name(), &key);
+                let unread = inbox.is_some_and(|inbox| inbox.revision() > revision);
+                if unread && !anyway { Err(()) } else { Ok((vec![append], ())) }
+            })
+            .await?;
+        match decided {
+            Decided::Appended { events, .. } => {
+                self.held.clear();
+                self.happened(&events);
+                Ok(true)
+            }
+            Decided::Rejected(()) => Ok(false),
+        }
+    }
+
+    async fn proposed(&self, actor: &Actor, facts: Vec<Said>) -> Result<Append, Error> {
+        let mut cause = self.newest.clone();
+        let mut events = Vec::with_capacity(facts.len());
+        for (name, label, fact) in self.held.iter().cloned().chain(facts) {
+            let mut parts = vec![self.turn.as_str(), fact.kind()];
+            parts.extend(name.iter().map(String::as_str));
+            let id = EventId::derived(&parts);
+            none_erased(&self.record, self.began, &id, &fact).await?;
+            let event = Proposed { id: id.clone(), actor: actor.clone(), cause: Some(cause), label, fact };
+            cause = id;
+            events.push(event);
+        }
+        Ok(Append {
             stream: self.name.clone(),
             expected: Expected::At(self.position),
-            events: vec![proposed],
+            events,
             fence: Some(self.fence.clone()),
-        };
-        for event in self.record.append_all(vec![append]).await? {
+        })
+    }
+
+    fn happened(&mut self, events: &[Event]) {
+        for event in events.iter().filter(|event| event.stream == self.name) {
             self.position = event.position;
             self.newest = event.id.clone();
-            self.state.evolve(&event.fact);
+            self.state.happened(event);
         }
-        Ok(())
     }
 }

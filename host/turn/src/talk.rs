@@ -13,7 +13,11 @@ use std::collections::BTreeMap;
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// The most characters of one message that a model is shown.
-const MESSAGE_CHARS_MAX: usize = 12_000;
+pub(crate) const MESSAGE_CHARS_MAX: usize = 12_000;
+
+/// What a seat is told at the moment at which it wanted to look again.
+const LOOK_AGAIN: &str =
+    "[office] You wanted to look at this again now. See what has changed, and finish silently if nothing has.";
 
 /// The most characters of all messages together; the newest and the one that asks come first.
 const TALK_CHARS_MAX: usize = 40_000;
@@ -29,14 +33,15 @@ pub(crate) struct Talk {
 impl Talk {
     /// Renders `events`, oldest first. `answers` holds the text of the office's own answers by where their
     /// `turn.ended` stands; `is_asking` says which event woke the turn; `readable` turns a source's notation
-    /// into plain text.
+    /// into plain text. All together have at most `chars_max` characters, if that is less than a host takes anyway.
     pub fn of(
         events: &[Event],
         answers: &BTreeMap<GlobalPosition, String>,
         is_asking: impl Fn(&Event) -> bool,
         readable: fn(&str) -> String,
+        chars_max: usize,
     ) -> Self {
-        let mut left = TALK_CHARS_MAX;
+        let mut left = TALK_CHARS_MAX.min(chars_max);
         let mut kept: Vec<(Message, Label)> = Vec::new();
         for event in events.iter().rev() {
             let asks = is_asking(event);
@@ -44,6 +49,7 @@ impl Talk {
                 Fact::MessageReceived(body) if body.author.bot => continue,
                 Fact::MessageReceived(body) => (Role::User, said(body, asks, readable)),
                 Fact::RequestAsked(body) => (Role::User, asked(body)),
+                Fact::MomentPassed(_) if asks => (Role::User, LOOK_AGAIN.to_owned()),
                 Fact::TurnEnded(_) => match answers.get(&event.global_position) {
                     Some(text) => (Role::Assistant, cut_text(text, &mut MESSAGE_CHARS_MAX.clone())),
                     None => continue,
@@ -77,14 +83,14 @@ fn asked(body: &RequestAsked) -> String {
 }
 
 /// An author by id: names are chosen by people, and could be chosen to look like something else.
-fn author(external: &str) -> String {
+pub(crate) fn author(external: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let id: String = external.chars().filter(plain).take(event::id::ID_BYTES_MAX).collect();
     if id.is_empty() { "someone".to_owned() } else { format!("@{id}") }
 }
 
 /// `text` with `> ` before every line, whatever character ends its lines.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<String> = text.split(LINE_ENDS).map(|line| format!("> {line}")).collect();
     lines.join("\n")

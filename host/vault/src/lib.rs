@@ -18,7 +18,7 @@ mod vault;
 pub use keyring::{About, KeyId, Keyring, KeyringError, Keys, Missing, Opened, key_ids};
 pub use secret::Secret;
 pub use signing::{SIGNATURE_AGE_MS_MAX, SIGNING_SECRETS_MAX, SignatureError, SigningKeys};
-pub use source::{SECRET_BYTES_MAX, Source, VaultError};
+pub use source::{Given, SECRET_BYTES_MAX, Source, VaultError};
 pub use vault::{RETIRED_MAX, Vault};
 
 pub use scan::SCANNED_BYTES_MIN;

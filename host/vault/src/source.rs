@@ -20,6 +20,26 @@ pub enum Source {
     Env(String),
     /// A file that holds the value and nothing else.
     File(PathBuf),
+    /// It was given to this process a moment ago, by a service, for one errand.
+    Given(Given),
+}
+
+/// A value that was given to this process. Printing it says nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Given(Zeroizing<String>);
+
+impl Given {
+    /// The value, which is kept nowhere else.
+    #[must_use]
+    pub fn new(value: String) -> Self {
+        Self(Zeroizing::new(value))
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Given")
+    }
 }
 
 impl fmt::Display for Source {
@@ -27,6 +47,7 @@ impl fmt::Display for Source {
         match self {
             Self::Env(name) => write!(f, "environment variable `{name}`"),
             Self::File(path) => write!(f, "file `{}`", path.display()),
+            Self::Given(_) => f.write_str("what a service gave"),
         }
     }
 }
@@ -87,6 +108,8 @@ impl Source {
         let text = match self {
             Self::Env(name) => read_env(name),
             Self::File(path) => File::open(path).map_err(Fault::from).and_then(read_file),
+            Self::Given(given) if given.0.len() > SECRET_BYTES_MAX => Err(Fault::Unusable("is too long")),
+            Self::Given(given) => Ok(given.0.clone()),
         };
         text.and_then(|text| Secret::new(without_newline(text)).ok_or(Fault::Missing)).map_err(|fault| {
             let (reference, place) = (reference.to_owned(), self.clone());

@@ -1,4 +1,4 @@
-//! The world `chancery:tool/tool` for Rust: generated bindings, and every [`Tools`] as its export.
+//! The world `chancery:tool/tool-that-recalls` for Rust: generated bindings, and every [`Tools`] as its export.
 //!
 //! A plugin ends with `guest::bindings::export!(Plugin with_types_in guest::bindings);` and has no other
 //! line that knows the component model.
@@ -10,13 +10,14 @@ use crate::{Failure, Kind, Level, Tools};
 
 wit_bindgen::generate!({
     path: ["../../wit/types", "../../wit/host", "../../wit/tool"],
-    world: "chancery:tool/tool",
+    world: "chancery:tool/tool-that-recalls",
     generate_all,
     pub_export_macro: true,
 });
 
 use chancery::host::{credentials, log, settings};
 use chancery::types::types::{Failure as WireFailure, FailureKind};
+use exports::chancery::tool::recalls;
 use exports::chancery::tool::tools::{Definition, Guest, ToolCall};
 
 impl<T: Tools> Guest for T {
@@ -40,6 +41,23 @@ impl<T: Tools> Guest for T {
         })?;
         let call = crate::Call { tool: call.tool, input, key: call.key };
         T::call(&call, &Lent).map(|output| output.to_string()).map_err(WireFailure::from)
+    }
+}
+
+impl<T: Tools> recalls::Guest for T {
+    fn recall(effect: recalls::Effect) -> Result<recalls::Memory, WireFailure> {
+        let recalls::Effect { tool, input, key, around_ms } = effect;
+        let input: Value = serde_json::from_str(&input).map_err(|e| WireFailure {
+            kind: FailureKind::InvalidInput,
+            message: format!("what `{tool}` was called with is not JSON: {e}"),
+            retry_after_ms: None,
+        })?;
+        let effect = crate::Effect { tool, input, key, around_ms };
+        Ok(match T::recall(&effect, &Lent)? {
+            crate::Memory::Found(reference) => recalls::Memory::Found(reference.to_string()),
+            crate::Memory::Absent => recalls::Memory::Absent,
+            crate::Memory::CannotSay(why) => recalls::Memory::CannotSay(why),
+        })
     }
 }
 

@@ -17,4 +17,4 @@ pub mod model;
 mod tool;
 
 pub use failure::{Failure, Kind, excerpt};
-pub use tool::{Call, Definition, Host, Level, Tools};
+pub use tool::{Call, Definition, Effect, Host, Level, Memory, Tools};

@@ -15,6 +15,49 @@ pub trait Tools {
     /// # Errors
     /// Whatever kept the deed from being done, as data for the host and the model.
     fn call(call: &Call, host: &dyn Host) -> Result<Value, Failure>;
+
+    /// Looks whether an effect happened, for the tools whose manifest entry says `recall = true`.
+    ///
+    /// # Errors
+    /// Whatever kept it from looking; the host takes it for [`Memory::CannotSay`].
+    fn recall(effect: &Effect, _host: &dyn Host) -> Result<Memory, Failure> {
+        Ok(Memory::CannotSay(format!("`{}` is not read back", effect.tool)))
+    }
+}
+
+/// An effect of which nobody knows whether it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// The tool that was called.
+    pub tool: String,
+    /// The input it was called with.
+    pub input: Value,
+    /// The name it was called with.
+    pub key: String,
+    /// When, in milliseconds since 1970.
+    pub around_ms: u64,
+}
+
+impl Effect {
+    /// The input as `T`.
+    ///
+    /// # Errors
+    /// [`Kind::InvalidInput`], naming what does not fit.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_value(self.input.clone())
+            .map_err(|e| Failure::new(Kind::InvalidInput, format!("`{}` never took that: {e}", self.tool)))
+    }
+}
+
+/// What reading back says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Memory {
+    /// It happened; what the call would have given.
+    Found(Value),
+    /// Everything was looked through, and it is not there now.
+    Absent,
+    /// That cannot be told, for this reason.
+    CannotSay(String),
 }
 
 /// One tool, as a model sees it.

@@ -16,6 +16,8 @@ const API: &str = "https://slack.com/api/";
 /// The most that is read of an answer, in bytes. A posted message comes back whole: twice its blocks, its
 /// text, and Slack's own additions fit many times over.
 const REPLY_BYTES_MAX: usize = 512 * 1_024;
+/// The most that is read of a page of messages, in bytes: a hundred of the longest, each in text and blocks.
+const PAGE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// How long to wait when Slack asks to wait and does not say how long, in milliseconds: its smallest window.
 const RETRY_AFTER_MS_DEFAULT: u64 = 60_000;
 /// The longest wait that is believed, in milliseconds: a day.
@@ -59,6 +61,24 @@ impl<'a> Api<'a> {
         understand(method, &self.exchange(method, Method::Get, Vec::new(), Vec::new())?, None)
     }
 
+    /// Reads a page of messages. The values of `query` are encoded here.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub fn read(&self, method: &str, query: &[(&str, String)]) -> Result<Value, Failure> {
+        let pairs: Vec<String> =
+            query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let address = Address::parse(&format!("{}{method}?{}", self.base, pairs.join("&")))?;
+        let ask = Ask {
+            method: Method::Get,
+            address,
+            headers: Vec::new(),
+            body: Vec::new(),
+            reply_bytes_max: PAGE_BYTES_MAX,
+        };
+        understand(method, &self.wire.exchange(&ask)?, None)
+    }
+
     /// Calls a method with a JSON body.
     ///
     /// # Errors
@@ -73,6 +93,28 @@ impl<'a> Api<'a> {
     /// As [`Api::send`].
     pub fn ensure(&self, method: &str, body: &Value, already: &str) -> Result<(), Failure> {
         understand(method, &self.post(method, body)?, Some(already)).map(|_| ())
+    }
+
+    /// Hands the bytes of a file over, which nobody sees until it is shared: its id.
+    ///
+    /// # Errors
+    /// As [`Api::send`], and when where Slack takes files cannot be reached or does not take it.
+    pub fn hand_over(&self, name: &str, bytes: &[u8]) -> Result<String, Failure> {
+        let method = "files.getUploadURLExternal";
+        let headers = vec![("content-type", "application/x-www-form-urlencoded")];
+        let form = format!("filename={name}&length={}", bytes.len()).into_bytes();
+        let answer = understand(method, &self.exchange(method, Method::Post, headers, form)?, None)?;
+        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+        let (Some(url), Some(id)) = (text("upload_url"), text("file_id")) else {
+            return Err(Failure::new(Kind::Malformed, "Slack does not say where it takes the file"));
+        };
+        let headers = vec![("content-type", "application/octet-stream")];
+        let address = Address::parse(url)?;
+        let ask = Ask { method: Method::Post, address, headers, body: bytes.to_vec(), reply_bytes_max: REPLY_BYTES_MAX };
+        match self.wire.exchange(&ask)?.status {
+            200 => Ok(id.to_owned()),
+            status => Err(Failure::new(Kind::Unavailable, format!("the file was answered with status {status}"))),
+        }
     }
 
     fn post(&self, method: &str, body: &Value) -> Result<Reply, Failure> {
@@ -90,6 +132,13 @@ impl<'a> Api<'a> {
         let address = Address::parse(&format!("{}{method}", self.base))?;
         self.wire.exchange(&Ask { method: verb, address, headers, body, reply_bytes_max: REPLY_BYTES_MAX })
     }
+}
+
+/// `value` as it may stand in a query: anything but letters, digits and `-._~` percent-encoded.
+fn encoded(value: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
+    let one = |b: u8| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") };
+    value.bytes().map(one).collect()
 }
 
 fn misconfigured(why: &str) -> Failure {

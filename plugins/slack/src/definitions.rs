@@ -4,11 +4,11 @@ use guest::Definition;
 use serde_json::{Map, Value, json};
 
 use crate::card::{ARGUMENTS_TAKEN_CHARS_MAX, FIELDS_MAX};
-use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX};
+use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX, TEXT_TAKEN_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    vec![post(), card(), card_update(), whisper(), react(), identity()]
+    vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home()]
 }
 
 fn channel() -> Value {
@@ -23,21 +23,38 @@ fn post() -> Definition {
     Definition {
         name: "slack.post",
         description: "Post a message to a Slack channel, or into a thread of it. Returns where it stands. The \
-                      text is shown as written, with Slack's *bold*, _italic_ and `code`; nothing in it can \
-                      mention anybody, and links are not unfurled.",
+                      text is Markdown, tables and code blocks included; nothing in it can mention anybody, \
+                      and links are not unfurled. What is longer than a message is given as a file too.",
         input_schema: json!({
             "type": "object",
             "properties": {
                 "channel": channel(),
                 "thread_ts": ts("The ts of the message whose thread this goes to."),
-                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX },
+                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_TAKEN_CHARS_MAX },
                 "mention": mention(),
             },
             "required": ["channel", "text"],
             "additionalProperties": false,
         }),
-        output_schema: posted(),
+        output_schema: posted_whole(),
     }
+}
+
+/// Where a message stands, and what became of the part of its text that did not fit.
+fn posted_whole() -> Value {
+    let count = json!({ "type": "integer", "minimum": 1 });
+    let rest = json!({
+        "type": "object",
+        "properties": { "file": { "type": "string" }, "messages": count, "of": count },
+        "additionalProperties": false,
+        "description": "Where the text was longer than one message: its file, or how many messages of how many were \
+                        posted.",
+    });
+    let mut schema = posted();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("rest".to_owned(), rest);
+    }
+    schema
 }
 
 fn mention() -> Value {
@@ -170,6 +187,43 @@ fn react() -> Definition {
         description: "Put an emoji on a Slack message. Done when it is there, also when it was there before.",
         input_schema: schema.clone(),
         output_schema: schema,
+    }
+}
+
+fn home() -> Definition {
+    let user = json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Whose Home it is." });
+    Definition {
+        name: "slack.home",
+        description: "Show something on the Home tab of one person, in place of what was there. Nobody is notified.",
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "user": user,
+                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_TAKEN_CHARS_MAX },
+            },
+            "required": ["user", "text"],
+            "additionalProperties": false,
+        }),
+        output_schema: json!({
+            "type": "object",
+            "properties": { "user": user },
+            "required": ["user"],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+fn emoji() -> Definition {
+    Definition {
+        name: "slack.emoji",
+        description: "Ask Slack for the names of the emoji that the workspace made itself.",
+        input_schema: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+        output_schema: json!({
+            "type": "object",
+            "properties": { "names": { "type": "array", "items": { "type": "string" } } },
+            "required": ["names"],
+            "additionalProperties": false,
+        }),
     }
 }
 

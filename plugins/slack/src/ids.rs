@@ -113,7 +113,8 @@ fn is_ts(text: &str) -> bool {
     text.len() <= ID_CHARS_MAX && text.split_once('.').is_some_and(|(s, n)| is_number(s) && is_number(n))
 }
 
-fn is_emoji(text: &str) -> bool {
+/// Whether it is the name of an emoji.
+pub fn is_emoji(text: &str) -> bool {
     // `::` joins a skin tone to the name: `wave::skin-tone-2`.
     let is_part =
         |c: char| c.is_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '+' | '\'' | ':');

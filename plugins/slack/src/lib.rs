@@ -4,19 +4,24 @@
 //! constructor alone; ids are types ([`ids`]), so nothing else reaches the API. The bot's token is put into
 //! the request by the host, under this guest, which never sees it.
 //!
-//! Absent on purpose: reading channels and receiving events (the host's front does), and retries.
+//! Absent on purpose: reading channels for what people say and receiving events (the host's front does), and retries.
+//! History is read for one thing: whether a message of the office's own is there ([`recall`]).
 
 mod api;
 mod card;
 mod definitions;
 mod errors;
 mod ids;
+mod long;
+mod markdown;
 mod message;
+mod recall;
+mod mrkdwn;
 mod text;
 mod tools;
 
 use guest::http::{Outgoing, Wire};
-use guest::{Call, Definition, Failure, Host, Tools};
+use guest::{Call, Definition, Effect, Failure, Host, Memory, Tools};
 use serde_json::Value;
 
 use api::Api;
@@ -36,6 +41,17 @@ impl Tools for Slack {
     fn call(call: &Call, host: &dyn Host) -> Result<Value, Failure> {
         answer(call, host, &Outgoing)
     }
+
+    fn recall(effect: &Effect, host: &dyn Host) -> Result<Memory, Failure> {
+        recalled(effect, host, &Outgoing)
+    }
+}
+
+fn recalled(effect: &Effect, host: &dyn Host, wire: &dyn Wire) -> Result<Memory, Failure> {
+    match effect.tool.as_str() {
+        "slack.post" | "slack.card" => recall::message(effect, &Api::open(host, wire)?),
+        other => Ok(Memory::CannotSay(format!("`{other}` leaves nothing that says which effect it was"))),
+    }
 }
 
 fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failure> {
@@ -45,6 +61,8 @@ fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failur
         "slack.card-update" => tools::card_update(call.read()?, &Api::open(host, wire)?),
         "slack.whisper" => tools::whisper(call.read()?, &Api::open(host, wire)?),
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
+        "slack.home" => tools::home(call.read()?, &Api::open(host, wire)?),
+        "slack.emoji" => tools::emoji(call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
         _ => Err(call.unknown()),
     }

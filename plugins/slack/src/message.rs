@@ -8,10 +8,14 @@ use guest::{Failure, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::ids::{ChannelId, EffectKey, Ts, UserId};
+use crate::markdown::blocks;
+use crate::mrkdwn::pieces;
 use crate::text::{Mention, Untrusted};
 
 /// The most that one section block holds, in characters. Source: Slack's Block Kit reference.
 pub const SECTION_CHARS_MAX: usize = 3_000;
+/// The longest text that is taken, in characters; what does not fit into a message becomes a file.
+pub const TEXT_TAKEN_CHARS_MAX: usize = 200_000;
 /// The most that one message holds over all its blocks, in characters. Slack documents no figure and answers
 /// `msg_blocks_too_long` at about 13,200 (slackapi/bolt-js #2509).
 pub const TEXT_CHARS_MAX: usize = 12_000;
@@ -22,7 +26,7 @@ const FALLBACK_CHARS_MAX: usize = 4_000;
 /// The most people that one message mentions: more is a broadcast by another name.
 pub const MENTIONS_MAX: usize = 20;
 /// What the metadata of a message is called.
-const METADATA_TYPE: &str = "chancery_effect";
+pub const METADATA_TYPE: &str = "chancery_effect";
 
 /// A message to a channel or a thread of it.
 #[derive(Debug, Clone)]
@@ -53,12 +57,49 @@ pub fn compose(message: &Message) -> Result<Value, Failure> {
         return Err(Failure::new(Kind::InvalidInput, text));
     }
     let asked = asked(message.mentions);
-    let texts = texts(&asked, message.text)?;
-    let blocks = texts.iter().map(|text| section(text)).collect();
-    let mut body = body(message.channel, fallback(&asked, message.text), blocks);
+    let parts = parts(&asked, message.text);
+    one(&parts).map(|part| of_part(message, part, (0, &asked)))
+}
+
+/// The bodies of `chat.postMessage` for a text of any length, one after the other; only the first mentions anybody.
+///
+/// # Errors
+/// As [`compose`], but for its length.
+pub fn compose_all(message: &Message) -> Result<Vec<Value>, Failure> {
+    match compose(message) {
+        Err(failure) if failure.kind == Kind::TooLarge => {}
+        other => return other.map(|body| vec![body]),
+    }
+    let asked = asked(message.mentions);
+    let parts = parts(&asked, message.text);
+    let bodies = parts.iter().enumerate();
+    Ok(bodies.map(|(n, part)| of_part(message, part, (n, &asked))).collect())
+}
+
+fn of_part(message: &Message, part: &[String], (n, asked): (usize, &str)) -> Value {
+    let blocks = part.iter().map(|text| section(text)).collect();
+    // A section is shorter than the fallback may be, and escaped already.
+    let said = || part.first().cloned().unwrap_or_default();
+    let said = if n == 0 { fallback(asked, message.text) } else { said() };
+    let mut body = body(message.channel, said, blocks);
     in_thread(&mut body, message.thread);
     named(&mut body, message.key);
-    Ok(Value::Object(body))
+    Value::Object(body)
+}
+
+/// The only part there is.
+fn one(parts: &[Vec<String>]) -> Result<&[String], Failure> {
+    match parts {
+        [part] => Ok(part),
+        _ => {
+            let message = format!(
+                "the text takes {} messages; Slack takes {TEXT_CHARS_MAX} characters in {BLOCKS_MAX} blocks in one: \
+                 say less",
+                parts.len()
+            );
+            Err(Failure::new(Kind::TooLarge, message))
+        }
+    }
 }
 
 /// The body of `chat.postEphemeral`: what only `user` sees.
@@ -74,11 +115,29 @@ pub fn compose_whisper(
     if text.is_blank() {
         return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to say"));
     }
-    let blocks = texts("", text)?.iter().map(|text| section(text)).collect();
+    let parts = parts("", text);
+    let blocks = one(&parts)?.iter().map(|text| section(text)).collect();
     let mut body = body(channel, fallback("", text), blocks);
     in_thread(&mut body, thread);
     body.insert("user".to_owned(), json!(user.as_str()));
     Ok(Value::Object(body))
+}
+
+/// The body of `views.publish`: the Home tab of `user`. What does not fit is left out, and the last line says so.
+///
+/// # Errors
+/// [`Kind::InvalidInput`] when there is nothing to show.
+pub fn compose_home(user: &UserId, text: Untrusted) -> Result<Value, Failure> {
+    if text.is_blank() {
+        return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to show"));
+    }
+    let parts = parts("", text);
+    let mut blocks: Vec<Value> = parts.iter().take(1).flatten().map(|text| section(text)).collect();
+    if parts.len() > 1 {
+        blocks.truncate(BLOCKS_MAX - 1);
+        blocks.push(section("_There is more than fits here._"));
+    }
+    Ok(json!({ "user_id": user.as_str(), "view": { "type": "home", "blocks": blocks } }))
 }
 
 /// What every text that leaves has in common, whichever method takes it. `text` and what stands in `blocks` are
@@ -114,20 +173,30 @@ pub fn asked(mentions: &[Mention]) -> String {
     mentions.iter().map(|mention| format!("{} ", mention.written())).collect()
 }
 
-/// The texts of the blocks, each short enough; `asked` stands before the first.
-fn texts(asked: &str, text: Untrusted) -> Result<Vec<String>, Failure> {
-    let chars = asked.len() + text.units();
-    let pieces = text.pieces(SECTION_CHARS_MAX - asked.len().min(SECTION_CHARS_MAX), SECTION_CHARS_MAX);
-    if chars > TEXT_CHARS_MAX || pieces.len() > BLOCKS_MAX {
-        let message = format!(
-            "the text has {chars} characters once escaped, in {} blocks; Slack takes {TEXT_CHARS_MAX} in \
-             {BLOCKS_MAX}: say less, or say it in several messages",
-            pieces.len()
-        );
-        return Err(Failure::new(Kind::TooLarge, message));
+/// The texts of the blocks of each message, read as Markdown; `asked` stands before the first.
+fn parts(asked: &str, text: Untrusted) -> Vec<Vec<String>> {
+    let first = SECTION_CHARS_MAX - asked.len().min(SECTION_CHARS_MAX);
+    let mut sections = pieces(&blocks(text.raw()), first, SECTION_CHARS_MAX);
+    if sections.is_empty() {
+        // Markdown that says nothing, such as a definition that nobody uses, is shown as it was written.
+        sections = text.pieces(first, SECTION_CHARS_MAX).into_iter().map(Untrusted::escaped).collect();
     }
-    let before = |n: usize| if n == 0 { asked } else { "" };
-    Ok(pieces.iter().enumerate().map(|(n, piece)| format!("{}{}", before(n), piece.escaped())).collect())
+    if let Some(first) = sections.first_mut() {
+        first.insert_str(0, asked);
+    }
+    let mut parts: Vec<Vec<String>> = Vec::new();
+    let mut used = 0;
+    for section in sections {
+        let size = section.encode_utf16().count();
+        let fits = parts.last().is_some_and(|part| part.len() < BLOCKS_MAX) && used + size <= TEXT_CHARS_MAX;
+        if !fits {
+            parts.push(Vec::new());
+            used = 0;
+        }
+        used += size;
+        parts.iter_mut().rev().take(1).for_each(|part| part.push(section.clone()));
+    }
+    parts
 }
 
 /// A section of text that is escaped already.
@@ -222,6 +291,13 @@ mod tests {
             for id in asked {
                 rest = rest.replace(&format!("<@{id}>"), "");
             }
+            // An address that can be followed is shown as it is, and is the only other thing in brackets.
+            for bracketed in rest.clone().split('<').skip(1) {
+                let address = bracketed.split('>').next().unwrap();
+                assert!(address.starts_with("https://") || address.starts_with("http://"), "`{address}` in `{text}`");
+                assert!(!address.contains(['|', ' ', '!', '@']) || !address.contains('|'), "`{text}`");
+                rest = rest.replacen(&format!("<{address}>"), "", 1);
+            }
             for bad in ["<@", "<!", "<#", "<", ">"] {
                 assert!(!rest.contains(bad), "`{bad}` in `{text}`");
             }
@@ -268,26 +344,45 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_exactly_the_limit_fits_and_one_character_more_is_too_large() {
-        let words = "word ".repeat(TEXT_CHARS_MAX / 5);
-        assert!(composed(&words, &[]).is_ok());
-        let failure = composed(&format!("{words}!"), &[]).unwrap_err();
+    fn a_text_beyond_the_limit_is_too_large_for_one_message_and_takes_several() {
+        assert!(composed(&"word ".repeat(TEXT_CHARS_MAX / 5 - 10), &[]).is_ok());
+        let long = "word ".repeat(TEXT_CHARS_MAX / 5 + 20);
+        let failure = composed(&long, &[]).unwrap_err();
         assert_eq!(failure.kind, Kind::TooLarge);
         assert!(failure.message.contains("12000"), "{}", failure.message);
         // What counts is the length once escaped.
-        assert_eq!(composed(&"<".repeat(3_001), &[]).unwrap_err().kind, Kind::TooLarge);
+        assert_eq!(composed(&"<".repeat(3_100), &[]).unwrap_err().kind, Kind::TooLarge);
+    }
+
+    #[test]
+    fn what_is_markdown_and_says_nothing_is_shown_as_written() {
+        let body = composed("[a]: https://a.example", &[]).unwrap();
+        assert_eq!(body["blocks"][0]["text"]["text"], "[a]: https://a.example");
     }
 
     #[test]
     fn a_long_text_keeps_within_the_limit_of_each_block_and_of_the_fallback() {
         let body = composed(&"A sentence of some length. ".repeat(440), &["U012"]).unwrap();
-        assert_eq!(body["blocks"].as_array().unwrap().len(), 4);
+        assert!((4..=5).contains(&body["blocks"].as_array().unwrap().len()));
         for text in mrkdwn(&body) {
             assert!(text["text"].as_str().unwrap().chars().count() <= SECTION_CHARS_MAX);
         }
         let fallback = body["text"].as_str().unwrap();
         assert!(fallback.chars().count() <= FALLBACK_CHARS_MAX, "{}", fallback.len());
         assert!(fallback.ends_with('…'));
+    }
+
+    #[test]
+    fn a_home_is_as_harmless_as_a_message_and_says_when_something_is_left_out() {
+        let user = UserId::try_from("U012".to_owned()).unwrap();
+        let home = |text: &str| compose_home(&user, Untrusted::new(text)).unwrap();
+        for text in CORPUS {
+            let shown = home(text);
+            assert!(mrkdwn(&shown).iter().all(|text| text["verbatim"] == json!(true)));
+            walk(&shown["view"], &mut |text| assert!(!text.contains("<!") && !text.contains("<@"), "{text}"));
+        }
+        let blocks = home(&"A sentence of some length. ".repeat(900))["view"]["blocks"].as_array().unwrap().clone();
+        assert!(blocks.last().unwrap()["text"]["text"].as_str().unwrap().contains("more than fits"));
     }
 
     #[test]

@@ -20,6 +20,11 @@ impl<'a> Untrusted<'a> {
         Self(text)
     }
 
+    /// The text itself, for whoever lays it out; it never leaves so.
+    pub fn raw(self) -> &'a str {
+        self.0
+    }
+
     /// As it goes to Slack.
     pub fn escaped(self) -> String {
         let mut escaped = String::with_capacity(self.0.len());

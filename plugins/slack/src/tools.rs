@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
-use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId};
-use crate::message::{Message, compose, compose_whisper};
+use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
+use crate::long::{self, Posted};
+use crate::message::{Message, compose_home, compose_whisper};
 use crate::text::{Mention, Untrusted};
 
 /// The input of `slack.post`.
@@ -24,17 +25,22 @@ pub struct Post {
 /// Posts a message.
 ///
 /// # Errors
-/// See [`compose`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
+/// See [`long::post`]; [`Kind::Malformed`] when the answer does not name the message.
 pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
     let mentions = mentions(input.mention);
-    let body = compose(&Message {
+    let message = Message {
         channel: &input.channel,
         thread: input.thread_ts.as_ref(),
         mentions: &mentions,
         text: Untrusted::new(&input.text),
         key: &EffectKey::parse(key)?,
-    })?;
-    posted(&api.send("chat.postMessage", &body)?, input.thread_ts.is_some())
+    };
+    let Posted { answer, rest } = long::post(&message, api)?;
+    let mut output = posted(&answer, input.thread_ts.is_some())?;
+    if let (Some(fields), Some(rest)) = (output.as_object_mut(), rest) {
+        fields.insert("rest".to_owned(), rest);
+    }
+    Ok(output)
 }
 
 /// Each of them once.
@@ -142,6 +148,23 @@ pub fn whisper(input: Whisper, api: &Api) -> Result<Value, Failure> {
     Ok(json!({ "channel": input.channel.as_str(), "user": input.user.as_str() }))
 }
 
+/// The input of `slack.home`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Home {
+    user: UserId,
+    text: String,
+}
+
+/// Shows something on the Home tab of one person.
+///
+/// # Errors
+/// See [`compose_home`] and [`Api::send`].
+pub fn home(input: Home, api: &Api) -> Result<Value, Failure> {
+    api.send("views.publish", &compose_home(&input.user, Untrusted::new(&input.text))?)?;
+    Ok(json!({ "user": input.user.as_str() }))
+}
+
 /// The input of `slack.react`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,6 +224,18 @@ pub fn identity(_: Identity, api: &Api) -> Result<Value, Failure> {
     };
     serde_json::to_value(bot)
         .map_err(|e| Failure::new(Kind::Malformed, format!("the identity is not JSON: {e}")))
+}
+
+/// The names of the emoji that the workspace made itself, in order.
+///
+/// # Errors
+/// See [`Api::get`].
+pub fn emoji(_: Identity, api: &Api) -> Result<Value, Failure> {
+    let answer = api.get("emoji.list")?;
+    let names = answer.get("emoji").and_then(Value::as_object).into_iter().flat_map(|all| all.keys());
+    let mut names: Vec<&str> = names.map(String::as_str).filter(|name| is_emoji(name)).collect();
+    names.sort_unstable();
+    Ok(json!({ "names": names }))
 }
 
 #[cfg(test)]
@@ -329,6 +364,15 @@ mod tests {
                 answer(&call("slack.identity", json!({})), &office, &canned(json!({}))).unwrap_err();
             assert_eq!(failure.kind, Kind::Other("misconfigured"));
         }
+    }
+
+    #[test]
+    fn the_emoji_of_a_workspace_are_names_and_nothing_else() {
+        let wire = canned(json!({"ok": true, "emoji": {"party-parrot": "https://x.example/p.gif",
+            "shipit": "alias:squirrel", "<!here>": "x", "Übel": "x"}}));
+        let output = answer(&call("slack.emoji", json!({})), &OFFICE, &wire);
+        assert_eq!(output, Ok(json!({"names": ["party-parrot", "shipit"]})));
+        assert_eq!(wire.asked.into_inner()[0].method, Method::Get);
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub fn check_surface(manifest: &str, surface: &Surface) -> Result<(), String> {
         return Err(format!("it imports `{import}`, which a plugin with its manifest has no use for"));
     }
     let world = text(&table, "world")?;
+    if world == "plain" {
+        return if surface.exports.is_empty() { Err("it exports nothing".to_owned()) } else { Ok(()) };
+    }
     let (package, version) =
         world.split_once('@').ok_or_else(|| format!("world `{world}` has no version"))?;
     let of_world = |export: &String| {

@@ -23,10 +23,26 @@ pub fn digest(guest: &Guest, toolchain: &Toolchain, root: &Path) -> Result<Strin
         collect(folder, &mut files)?;
     }
     files.extend([root.join("Cargo.lock"), root.join("Cargo.toml")]);
+    of_files(&toolchain.version, files, root)
+}
+
+/// A digest of everything in some folders of the checkout.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn of_folders(folders: &[&Path], root: &Path) -> Result<String, Stop> {
+    let mut files = Vec::new();
+    for folder in folders {
+        collect(folder, &mut files)?;
+    }
+    of_files("", files, root)
+}
+
+fn of_files(version: &str, mut files: Vec<PathBuf>, root: &Path) -> Result<String, Stop> {
     files.sort();
     let mut hasher = Sha256::new();
     add(&mut hasher, RECIPE.as_bytes());
-    add(&mut hasher, toolchain.version.as_bytes());
+    add(&mut hasher, version.as_bytes());
     for path in files {
         // By its place in the checkout, so that where the checkout lies makes no difference.
         let name = path.strip_prefix(root).unwrap_or(&path);

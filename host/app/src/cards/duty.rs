@@ -43,6 +43,8 @@ pub(super) struct Told {
     /// What came back, once it was sent.
     pub(super) sent: Option<Value>,
     unknown: bool,
+    /// Whether it was captured in a drill: nothing was sent, and nothing will be.
+    captured: bool,
 }
 
 /// What the record says about the call of this kind for `event`.
@@ -57,6 +59,8 @@ pub(super) async fn told(desk: &Desk<'_>, event: &EventId, kind: &str) -> Result
             Fact::EffectIntended(body) => told.input = body.input.value().cloned(),
             Fact::EffectSent(body) => told.sent = Some(body.reference),
             Fact::EffectLeftUnknown(_) => told.unknown = true,
+            Fact::EffectFailed(_) => told.unknown = false,
+            Fact::EffectCaptured(_) => told.captured = true,
             _ => {}
         }
     }
@@ -73,7 +77,7 @@ fn origin(event: &EventId, kind: &str, attempt: u32) -> Origin {
 /// When the record cannot be used.
 pub(super) async fn done(desk: &Desk<'_>, duty: Duty<'_>) -> Result<()> {
     let told = told(desk, duty.event, duty.kind).await?;
-    if told.sent.is_some() || told.unknown {
+    if told.sent.is_some() || told.unknown || told.captured {
         return Ok(());
     }
     for attempt in told.tries.saturating_add(1)..=TRIES_MAX {
@@ -102,6 +106,7 @@ async fn tried(desk: &Desk<'_>, duty: &Duty<'_>, attempt: u32) -> Result<Option<
         cause: duty.event.clone(),
         fence: Some(desk.fence.clone()),
         within: Vec::new(),
+            drill: false,
     };
     let problem = match desk.office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(_), .. } => return Ok(None),

@@ -10,10 +10,10 @@ use crate::config::Config;
 use crate::owner::{self, Acting, print_stated};
 use crate::wire::{self, Installed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use event::{Digest, Fact, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, SeatId};
+use event::{Digest, Fact, PolicyProposed, PolicyRevoked, PolicyText, SeatId};
 use fold::setting::{self, InForce};
 use gate::Catalogue;
-use gate::policy::{Change, PolicySet, may_apply, outlines};
+use gate::policy::{Allowed, Change, PolicySet, may_apply, outlines};
 use record::{RowKey, Rows};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -34,10 +34,7 @@ pub struct Wish {
 
 /// A set that was read and checked against the one in force.
 struct Checked {
-    files: Vec<PolicyText>,
-    digest: Digest,
-    base: Digest,
-    corrective: bool,
+    allowed: Allowed,
     set: PolicySet,
 }
 
@@ -57,11 +54,12 @@ pub async fn apply(config: &Config, wish: Wish) -> Result<()> {
         (true, Some(proposal)) => proposal.reason,
         _ => wish.reason,
     };
-    let Checked { files, digest, base, corrective, set } = checked;
-    let fact = PolicyApplied { digest, files, base: Some(base.clone()), reason, corrective };
-    let stated = acting.state(vec![in_force_row()], move |rows, _| {
+    let Checked { allowed, set } = checked;
+    let base = allowed.base().clone();
+    let (gate, fact) = allowed.applied(reason, acting.actor.clone());
+    let stated = acting.state_as(gate, vec![in_force_row()], move |rows, _| {
         still(rows, &base)?;
-        Ok(vec![(stream(), Fact::from(fact))])
+        Ok(vec![(stream(), fact)])
     });
     print_stated(&stated.await?);
     for policy in set.revoked() {
@@ -77,13 +75,12 @@ pub async fn apply(config: &Config, wish: Wish) -> Result<()> {
 pub async fn propose(config: &Config, wish: Wish) -> Result<()> {
     let installed = wire::install(config).await?;
     let acting = Acting::open(config, wish.as_seat.clone()).await?;
-    let Checked { files, digest, base, corrective, .. } =
-        check(config, &acting, &installed, &wish, None).await?;
-    let short = digest.short().to_owned();
-    let fact = PolicyProposed { digest, base: base.clone(), files, reason: wish.reason, corrective };
-    let stated = acting.state(vec![in_force_row()], move |rows, _| {
+    let Checked { allowed, .. } = check(config, &acting, &installed, &wish, None).await?;
+    let (base, short) = (allowed.base().clone(), allowed.digest().short().to_owned());
+    let (gate, fact) = allowed.proposed(wish.reason, acting.actor.clone());
+    let stated = acting.state_as(gate, vec![in_force_row()], move |rows, _| {
         still(rows, &base)?;
-        Ok(vec![(stream(), Fact::from(fact))])
+        Ok(vec![(stream(), fact)])
     });
     print_stated(&stated.await?);
     println!("apply it with: chancery policy apply --proposal {short}");
@@ -117,14 +114,15 @@ async fn check(
         false => None,
     };
     let owners = acting.actor.seat.as_ref().is_some_and(|seat| seat.as_str() == owner::SEAT);
-    may_apply(&Change {
-        old_files: &old.files,
-        new_files: &files,
+    let allowed = may_apply(Change {
+        old: &old,
+        new_files: files,
+        new: &set,
         may_change_all: owners,
-        correction: old_set.as_ref().map(|old_set| (old_set, &set)),
+        correction: old_set.as_ref(),
     })
     .map_err(|why| anyhow!("the set {} is not applied: {why}", set.digest().short()))?;
-    Ok(Checked { digest: set.digest().clone(), files, base: old.digest, corrective, set })
+    Ok(Checked { allowed, set })
 }
 
 async fn proposed(acting: &Acting, digits: &str) -> Result<PolicyProposed> {

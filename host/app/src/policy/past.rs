@@ -287,7 +287,13 @@ impl Past {
             return (gate::schema::INFER.to_owned(), model.plugin.clone(), EffectClass::Read);
         }
         if let Some(spec) = known.tool(tool) {
-            return (tool.to_owned(), spec.plugin.clone(), spec.effect);
+            let judged = own.iter().rev().find_map(|event| match &event.fact {
+                Fact::CallClassified(body) if spec.effect == EffectClass::Undeclared => {
+                    body.class.as_deref().and_then(EffectClass::of_word)
+                }
+                _ => None,
+            });
+            return (tool.to_owned(), spec.plugin.clone(), judged.unwrap_or(spec.effect).assumed());
         }
         let asked = own.iter().find_map(|event| match &event.fact {
             Fact::ApprovalAsked(body) => EffectClass::of_word(&body.effect),

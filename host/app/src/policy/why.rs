@@ -182,7 +182,7 @@ fn action(tool: &str, known: &Known) -> Result<(String, String, EffectClass)> {
     let spec = known.tool(tool).with_context(|| {
         format!("the record knows no tool or model `{}` whole; it knows {}", tool.escape_debug(), names())
     })?;
-    Ok((tool.to_owned(), spec.plugin.clone(), spec.effect))
+    Ok((tool.to_owned(), spec.plugin.clone(), spec.effect.assumed()))
 }
 
 /// What the arguments say is touched.

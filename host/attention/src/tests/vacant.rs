@@ -42,6 +42,9 @@ impl Office {
             reply_to: None,
             model: "scripted/story".into(),
             steps_max: 60,
+            ms_max: None,
+            asked: wake.asked.clone(),
+            drill: false,
         };
         self.append(StreamName::new("turn", wake.turn()), Fact::from(opened)).await;
         self.end(&wake.turn()).await;
@@ -49,8 +52,10 @@ impl Office {
     }
 }
 
+/// The wake of `seat` for what was asked of the vacant one.
 fn of(seat: SeatId, asked_by: &EventId) -> Wake {
-    Wake { seat, topic: Topic::parse(TOPIC).unwrap(), asked_by: asked_by.clone() }
+    let asked = (seat == head()).then(self::seat);
+    Wake { seat, topic: Topic::parse(TOPIC).unwrap(), asked_by: asked_by.clone(), asked }
 }
 
 #[tokio::test]

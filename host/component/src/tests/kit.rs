@@ -40,11 +40,21 @@ pub(super) fn component(name: &str) -> PathBuf {
     let folder =
         std::env::var_os("CHANCERY_GUESTS").map(PathBuf::from).unwrap_or_else(|| target().join("guests"));
     let path = folder.join(format!("{name}.wasm"));
-    assert!(path.is_file(), "`{}` is not there: run `cargo xtask guests` first", path.display());
+    assert!(path.is_file(), "`{}` is not there: run `cargo xtask guests --languages` first", path.display());
     path
 }
 
-fn target() -> PathBuf {
+/// Where a guest in another language is; nothing, with the reason on the screen, where its tools cannot be had.
+pub(super) fn component_if_it_can_be_had(name: &str) -> Option<PathBuf> {
+    let reason = target().join("guests").join(format!("{name}.absent"));
+    if let Ok(reason) = std::fs::read_to_string(reason) {
+        eprintln!("SKIPPED: the guest in {name} could not be built here: {reason}");
+        return None;
+    }
+    Some(component(name))
+}
+
+pub(super) fn target() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache/chancery/target");
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(home, PathBuf::from)
 }
@@ -77,17 +87,30 @@ pub(super) struct Kit {
 
 /// Hands over `files`, with the grants of plugins by name and loopback open to `loopback`.
 pub(super) async fn kit(pool: Pool, files: &[PathBuf], grants: &[PluginGranted], loopback: &[&str]) -> Kit {
+    kit_in(code_folder(), pool, files, grants, loopback).await
+}
+
+/// The same, with compiled code kept in `code`.
+pub(super) async fn kit_in(
+    code: PathBuf,
+    pool: Pool,
+    files: &[PathBuf],
+    grants: &[PluginGranted],
+    loopback: &[&str],
+) -> Kit {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     std::fs::write(&token, TOKEN).unwrap();
-    let vault = Arc::new(Vault::new(BTreeMap::from([("hostile.token".to_owned(), Source::File(token))])));
+    let tokens = ["hostile.token", "javascript.token"];
+    let sources = tokens.map(|name| (name.to_owned(), Source::File(token.clone())));
+    let vault = Arc::new(Vault::new(BTreeMap::from(sources)));
     let config = EgressConfig {
         loopback: loopback.iter().map(|origin| egress::Origin::parse(origin).unwrap()).collect(),
         injections: BTreeMap::new(),
         limits: STARTING_LIMITS,
     };
     let egress = Arc::new(Egress::new(config, Arc::new(Nowhere), vault.clone()).unwrap());
-    let engine = Engine::new(EngineParts { pool, code_folder: Some(code_folder()) }).unwrap();
+    let engine = Engine::new(EngineParts { pool, code_folder: Some(code) }).unwrap();
     let grants = grants.iter().map(|grant| (grant.plugin.clone(), grant.clone())).collect();
     let plugins = Plugins::load(&engine, files, &grants).await.unwrap();
     let clock: Clock = Arc::new(|| READ_AT);

@@ -11,6 +11,8 @@ pub(super) enum Manner {
     Answers(&'static str),
     /// Answers a redirect to this address.
     Redirects(&'static str),
+    /// Answers what this makes of the whole request: all that follows `HTTP/1.1 `.
+    Makes(fn(&str) -> String),
     /// Says nothing and keeps the connection.
     IsSilent,
     /// Ends the connection.
@@ -37,6 +39,10 @@ impl Server {
                 match manner {
                     Manner::IsSilent => silent.push(stream),
                     Manner::HangsUp => drop(stream),
+                    Manner::Makes(answer_to) => {
+                        let rest = answer_to(&kept.lock().unwrap().last().cloned().unwrap_or_default());
+                        answer(&mut stream, &rest).await;
+                    }
                     Manner::Answers(body) => {
                         answer(
                             &mut stream,

@@ -1,7 +1,7 @@
 //! The ladder, rung by rung, on payloads as small as the rung needs.
 
 use super::{classify, of_event_type};
-use crate::{Arrival, Reason};
+use crate::{Arrival, Manner, Reason};
 use event::{ConnectionIdentified, DeliveryReceived};
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn message(change: Value) -> Value {
 fn reason(payload: Value) -> Reason {
     let delivery = delivery(payload);
     let arrival = Arrival::of(&delivery);
-    classify(&arrival, arrival.names_office(Some(&own())), Some(&own()))
+    classify(&arrival, arrival.names_office(Some(&own())), Some(&own()), &Manner::default())
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_member_of_the_organisation_may_carry_its_enterprise_as_team() {
 #[test]
 fn without_knowing_who_the_office_is_no_message_is_answered() {
     let delivery = delivery(message(json!({"channel_type": "im", "channel": "D1"})));
-    assert_eq!(classify(&Arrival::of(&delivery), true, None), Reason::IdentityUnknown);
+    assert_eq!(classify(&Arrival::of(&delivery), true, None, &Manner::default()), Reason::IdentityUnknown);
 }
 
 #[test]
@@ -224,5 +224,42 @@ fn what_the_office_did_itself_is_told_apart_but_its_joining_is_kept() {
 fn only_what_is_said_to_the_office_and_answers_to_its_cards_are_explicit() {
     let explicit: Vec<_> =
         Reason::ALL.iter().filter(|r| r.class() == event::Class::Explicit).map(|r| r.word()).collect();
-    assert_eq!(explicit, ["terminal", "mention", "assistant-thread", "direct-message", "approval-answer"]);
+    assert_eq!(explicit, ["bot-mention", "terminal", "mention", "name-called", "assistant-thread", "direct-message", "approval-answer"]);
+}
+
+fn reason_in(manner: &Manner, payload: Value) -> Reason {
+    let delivery = delivery(payload);
+    let arrival = Arrival::of(&delivery);
+    classify(&arrival, arrival.names_office(Some(&own())), Some(&own()), manner)
+}
+
+#[test]
+fn a_name_that_is_called_wakes_and_a_name_that_is_told_does_not() {
+    let manner = Manner { names: vec!["Chancery".into()], ..Manner::default() };
+    for (text, expected) in [
+        ("chancery, ayúdanos", Reason::NameCalled),
+        ("ask chancery about it", Reason::ChannelMessage),
+        ("<@U2> chancery, look", Reason::AddressedToAnother),
+        ("<@U0BOT> chancery, look", Reason::Mention),
+    ] {
+        assert_eq!(reason_in(&manner, message(json!({"text": text}))), expected, "{text}");
+    }
+}
+
+#[test]
+fn another_program_is_heard_only_when_this_message_mentions_the_office_and_the_operator_allows_it() {
+    let allowed = Manner { hops_max: 3, ..Manner::default() };
+    for (change, expected) in [
+        (json!({"bot_id": "B7", "text": "<@U0BOT> hi"}), Reason::BotMention),
+        (json!({"bot_id": "B7", "subtype": "bot_message", "user": null, "text": "<@U0BOT> hi"}), Reason::BotMention),
+        (json!({"bot_id": "B7", "text": "hi", "thread_ts": "0.5"}), Reason::BotMessage),
+        (json!({"bot_id": "B7", "text": "&lt;@U0BOT&gt; hi"}), Reason::BotMessage),
+        (json!({"bot_id": "B7", "text": "<@U0BOT> hi", "user_team": "T2"}), Reason::BotMessage),
+        (json!({"bot_id": "B7", "text": "<@U0BOT> hi", "subtype": "file_share"}), Reason::BotMessage),
+        (json!({"bot_id": "B0BOT", "text": "<@U0BOT> hi"}), Reason::OwnMessage),
+        (json!({"user": "USLACKBOT", "text": "<@U0BOT> hi"}), Reason::BotMessage),
+    ] {
+        assert_eq!(reason_in(&allowed, message(change.clone())), expected, "{change}");
+        assert_ne!(reason_in(&Manner::default(), message(change)), Reason::BotMention);
+    }
 }

@@ -56,7 +56,7 @@ fn with(pointer: &str, value: Value) -> DeliveryReceived {
 }
 
 fn asks(delivery: &DeliveryReceived) -> Reason {
-    classify(&Arrival::of(delivery), false, Some(&own()))
+    classify(&Arrival::of(delivery), false, Some(&own()), &crate::Manner::default())
 }
 
 #[test]
@@ -157,5 +157,5 @@ fn a_click_that_does_not_say_who_or_where_is_incomplete() {
 #[test]
 fn an_office_that_does_not_know_itself_takes_no_answer() {
     let clicked = delivery(payload());
-    assert_eq!(classify(&Arrival::of(&clicked), false, None), Reason::IdentityUnknown);
+    assert_eq!(classify(&Arrival::of(&clicked), false, None, &crate::Manner::default()), Reason::IdentityUnknown);
 }

@@ -1,6 +1,7 @@
 //! What the record says about a message's deliveries, in both orders.
 
 use super::{Office, follow};
+use crate::Manner;
 use event::{
     Actor, Class, ConnectionIdentified, DeliveryClassified, DeliveryReceived, Digest, Event, EventId, Fact,
     GlobalPosition, Label, MessageMerged, MessageReceived, Position, PrincipalId, SeatId, StreamName,
@@ -20,6 +21,7 @@ fn office() -> Office {
         host: PrincipalId::parse("system_host").unwrap(),
         desk: SeatId::parse("seat_desk").unwrap(),
         own: Some(own),
+        manner: Manner::default(),
     }
 }
 
@@ -171,4 +173,19 @@ fn a_terminal_line_is_explicit_without_slack() {
     let Fact::DeliveryClassified(class) = proposed.fact else { panic!("no class") };
     assert_eq!((class.class, class.reason.as_str()), (Class::Explicit, "terminal"));
     assert_eq!(class.topic.unwrap().as_str(), "terminal:local:main:0");
+}
+
+#[test]
+fn where_the_asked_are_weighed_first_a_mention_waits_for_that_and_a_terminal_does_not() {
+    let manner = Manner { weighs: true, weighs_asked: true, ..Manner::default() };
+    let weighing = Office { manner, ..office() };
+    let mention = delivery("a", "message", "C1");
+    let message = said(&mention, true);
+    let Fact::DeliveryClassified(body) =
+        follow(&mention, Some(&message), &[], &weighing).unwrap().fact
+    else {
+        panic!("no class")
+    };
+    assert_eq!((body.class, body.asks), (Class::Explicit, None));
+    assert!(body.message.is_some() && body.topic.is_some(), "triage finds it by these");
 }

@@ -1,6 +1,6 @@
 //! Changes outside and reads of the outside, as facts.
 
-use crate::{Digest, EffectId, Origin, Personal, ReceiptId, Timestamp};
+use crate::{Digest, EffectId, Origin, Personal, PrincipalId, ReceiptId, SeatId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,6 +45,66 @@ pub struct EffectLeftUnknown {
     pub effect: EffectId,
     /// Why.
     pub reason: Personal<String>,
+}
+
+/// A call in a drill came as far as its effect, and nothing was sent: no component was reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectCaptured {
+    /// The effect.
+    pub effect: EffectId,
+    /// The call.
+    pub origin: Origin,
+    /// The tool.
+    pub tool: String,
+    /// The exact arguments: what would have been sent, whole.
+    pub input: Personal<Value>,
+    /// Digest of the canonical arguments.
+    pub content: Digest,
+}
+
+/// What reading back an effect says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadBack {
+    /// It is there.
+    Found {
+        /// What the other side calls it, such as a channel and timestamp.
+        reference: Value,
+    },
+    /// It is not there now; it may still arrive.
+    Absent,
+    /// That cannot be told; the event's reason says why.
+    CannotSay,
+}
+
+/// An effect that nobody knew the outcome of was read back, or it was tried to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectRecalled {
+    /// The effect.
+    pub effect: EffectId,
+    /// The call that read it back.
+    pub origin: Origin,
+    /// What it says.
+    pub said: ReadBack,
+    /// Why it says no more, where it does not. The other side may quote what it was sent.
+    pub reason: Personal<String>,
+    /// When it is read back again. Nothing when its outcome is known by now, or a person is asked.
+    pub again_at: Option<Timestamp>,
+}
+
+/// A person says whether a change happened that nobody knew the outcome of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectStated {
+    /// The effect.
+    pub effect: EffectId,
+    /// Whether it happened.
+    pub happened: bool,
+    /// Who says so.
+    pub by: PrincipalId,
+    /// In which seat.
+    pub seat: SeatId,
+    /// What they saw.
+    pub saw: Personal<String>,
 }
 
 /// What one read left behind.

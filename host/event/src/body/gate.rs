@@ -78,3 +78,23 @@ pub struct CallRefused {
     /// When it lifts by itself, if it does.
     pub lifts_at: Option<Timestamp>,
 }
+
+/// What one call may do outside, judged by a model because its tool declares no effect class. It stands for every try
+/// of the call with these arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallClassified {
+    /// The call.
+    pub origin: Origin,
+    /// The tool.
+    pub tool: String,
+    /// Digest of the canonical arguments.
+    pub content: Digest,
+    /// Digest of the component that would run.
+    pub component: Digest,
+    /// The effect class; nothing when none was found out, and then a person is asked.
+    pub class: Option<String>,
+    /// Why it has this class, or none.
+    pub why: Personal<String>,
+    /// The model that judged, when one was asked.
+    pub model: Option<String>,
+}

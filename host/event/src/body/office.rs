@@ -30,6 +30,9 @@ pub struct PolicyApplied {
     /// Whether it was applied as a correction, which may only narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// Somebody proposes another set of policies. Nothing is in force until a seat with the right applies it.
@@ -45,6 +48,9 @@ pub struct PolicyProposed {
     pub reason: String,
     /// Whether it claims only to narrow; held against what it does.
     pub corrective: bool,
+    /// Whose wish it is, in the seat that the gate states it for. Nothing for what the host states by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<PrincipalId>,
 }
 
 /// A permit counts no more, in any set, now or applied later: what was revoked stays revoked.

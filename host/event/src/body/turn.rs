@@ -32,6 +32,15 @@ pub struct TurnOpened {
     pub model: String,
     /// The most steps it may take.
     pub steps_max: u32,
+    /// How long it may work, in milliseconds; waiting for a person does not count. Nothing where it is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ms_max: Option<u64>,
+    /// The seat that was asked, when it is vacant and `seat` works for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<SeatId>,
+    /// Whether it is a drill: its effects are captured, and nothing of it is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drill: bool,
 }
 
 /// How a turn ended.
@@ -50,6 +59,10 @@ pub enum TurnEnding {
     StepsSpent,
     /// The model or the send failed and retrying did not help.
     Failed,
+    /// Somebody who may said stop.
+    Stopped,
+    /// Its time ran out without an answer.
+    OutOfTime,
 }
 
 /// A turn ended. Its words, as those of its steps, are of everyone whose words it was shown.
@@ -77,6 +90,8 @@ pub enum StepKind {
     Tool,
     /// Sends the turn's answer.
     Send,
+    /// Asks the model to say shortly what older steps came to, so that the rest fits.
+    Compact,
 }
 
 /// A try of a step began.

@@ -4,14 +4,17 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallDenied, CallRefused, CallTried, ComponentRevoked,
-    ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended,
-    EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken,
-    MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled,
-    PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed,
-    ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged,
-    SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectCaptured,
+    EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent, EffectStated,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded,
+    RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
+    SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
+use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
 
 macro_rules! personal {
@@ -44,11 +47,15 @@ personal! {
     ApprovalGivenAhead { resource, reason }
     ApprovalWithdrawn { reason }
     CallAdmitted { resource }
+    CallClassified { why }
     CallDenied { resource, reason }
     DeliveryReceived { payload }
     EffectFailed { reason }
     EffectIntended { input }
     EffectLeftUnknown { reason }
+    EffectCaptured { input }
+    EffectRecalled { reason }
+    EffectStated { saw }
     MessageReceived { text }
     ReceiptRecorded { address }
     RequestAnswered { answer }
@@ -61,7 +68,9 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
+    FinishAccepted InboxDrained TurnSteered
     PluginProposed PluginRemoved ComponentRevoked CallTried
+    EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
 }
 
 impl Fact {
@@ -76,6 +85,7 @@ impl Fact {
                 | ApprovalDenied(_)
                 | ApprovalGivenAhead(_)
                 | ApprovalWithdrawn(_)
+                | EffectStated(_)
         )
     }
 

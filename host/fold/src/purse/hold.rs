@@ -1,6 +1,6 @@
 //! Holds: where each stands, and when one that nobody ended is ended for it.
 
-use crate::projection::{Projection, Row, decode};
+use crate::projection::{Projection, Row, taken};
 use event::{Account, Event, Fact, HoldId, NanoUsd, Origin, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,6 @@ impl Projection for Holds {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let before = decode::<HoldRow>(row.as_ref());
         let after = match &event.fact {
             Fact::HoldTaken(body) => HoldRow {
                 state: HoldState::Taken,
@@ -103,12 +102,12 @@ impl Projection for Holds {
                 taken_at: event.at,
                 charged: None,
             },
-            Fact::HoldStarted(_) => HoldRow { state: HoldState::Started, ..before? },
+            Fact::HoldStarted(_) => HoldRow { state: HoldState::Started, ..taken::<HoldRow>(row)? },
             Fact::HoldSettled(body) => {
-                HoldRow { state: HoldState::Settled, charged: Some(body.charged), ..before? }
+                HoldRow { state: HoldState::Settled, charged: Some(body.charged), ..taken::<HoldRow>(row)? }
             }
-            Fact::HoldReleased(_) => HoldRow { state: HoldState::Released, ..before? },
-            Fact::HoldLeftUnknown(_) => HoldRow { state: HoldState::Unknown, ..before? },
+            Fact::HoldReleased(_) => HoldRow { state: HoldState::Released, ..taken::<HoldRow>(row)? },
+            Fact::HoldLeftUnknown(_) => HoldRow { state: HoldState::Unknown, ..taken::<HoldRow>(row)? },
             _ => return row,
         };
         let rank = after.state.is_open().then_some(after.taken_at.0);

@@ -42,6 +42,23 @@ pub fn parse(content_type: &str, retry: u32, body: &[u8]) -> Result<Incoming, Un
     Ok(incoming(kept(payload), retry))
 }
 
+/// Reads the payload of an envelope of Socket Mode; `kind` is the envelope's type and `retry` its `retry_attempt`.
+///
+/// # Errors
+/// [`Unparsable`]: sending it again would not help.
+pub fn from_socket(kind: &str, retry: u32, payload: Value) -> Result<Incoming, Unparsable> {
+    let Value::Object(mut fields) = payload else { return Err(Unparsable::NotAnObject) };
+    if kind == "slash_commands" {
+        // Over HTTP it is a form, which gets its type where it is read.
+        fields.insert("type".to_owned(), Value::String("slash_command".to_owned()));
+    }
+    let payload = Value::Object(fields);
+    if is_deeper(&payload, DEPTH_MAX) {
+        return Err(Unparsable::TooDeep);
+    }
+    Ok(incoming(kept(payload), retry))
+}
+
 /// Where the header does not say, the first byte does: Slack's JSON is always an object.
 fn is_form(content_type: &str, body: &[u8]) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -28,6 +28,7 @@ fn session(name: &str) -> Session {
         host: host(),
         silence_ms_max: 20_000,
         answers: None,
+        drill: false,
     }
 }
 
@@ -70,6 +71,9 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         reply_to,
         model: "scripted/story".into(),
         steps_max: 9,
+        ms_max: None,
+        asked: None,
+        drill: false,
     };
     state(record, n, opened).await;
     let denied = CallDenied {
@@ -167,7 +171,7 @@ async fn a_line_is_recorded_like_anything_else_that_people_say() {
         .collect();
     assert_eq!(texts, ["one", "two"]);
     let desk = SeatId::parse("seat_desk").unwrap();
-    while converse::step(&record, &host(), &desk).await.unwrap() > 0 {}
+    while converse::step(&record, &host(), &desk, &converse::Manner::default()).await.unwrap() > 0 {}
     let events = record.read_all(GlobalPosition(0), 1_000).await.unwrap();
     let asks =
         events.iter().filter(|event| matches!(&event.fact, Fact::DeliveryClassified(c) if c.asks.is_some()));

@@ -6,6 +6,7 @@ use event::{
     ApprovalAsked, ApprovalId, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact, Origin, Place,
     PlaceKind, Topic, TurnEnded, TurnEnding, TurnId,
 };
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something to show.
@@ -85,6 +86,7 @@ impl Watch {
             Fact::CallRefused(body) => self.refused(body),
             Fact::EffectIntended(body) => self.effect_intended(body),
             Fact::EffectSent(body) => self.intended.remove(&body.effect).map(Shown::Said),
+            Fact::EffectCaptured(body) => self.captured(&body.tool, body.input.json()),
             Fact::EffectFailed(body) => self.not_said(&body.effect, body.reason.text()),
             Fact::EffectLeftUnknown(body) => self.not_said(&body.effect, body.reason.text()),
             _ => None,
@@ -102,6 +104,8 @@ impl Watch {
             TurnEnding::DeniedAgain => "the turn ended: the same call was denied twice",
             TurnEnding::StepsSpent => "the turn ended: its steps ran out",
             TurnEnding::Failed => "the turn failed",
+            TurnEnding::Stopped => "the turn was stopped",
+            TurnEnding::OutOfTime => "the turn ended: its time ran out",
         };
         let summary = ended.summary.text().trim();
         let status = if summary.is_empty() { how.to_owned() } else { format!("{how}: {summary}") };
@@ -136,11 +140,21 @@ impl Watch {
     }
 
     fn effect_intended(&mut self, intended: &EffectIntended) -> Option<Shown> {
-        let text = |key: &str| intended.input.json().get(key).and_then(serde_json::Value::as_str);
-        if intended.tool == TOOL_TERMINAL && text("session") == Some(self.session.as_str()) {
-            self.intended.insert(intended.effect.clone(), text("text").unwrap_or_default().to_owned());
-        }
+        let text = self.said_here(&intended.tool, intended.input.json())?;
+        self.intended.insert(intended.effect.clone(), text);
         None
+    }
+
+    /// What a drill would have said here.
+    fn captured(&self, tool: &str, input: &Value) -> Option<Shown> {
+        self.said_here(tool, input).map(|text| Shown::Said(format!("(a drill) {text}")))
+    }
+
+    /// The text of a call that says something in this session.
+    fn said_here(&self, tool: &str, input: &Value) -> Option<String> {
+        let text = |key: &str| input.get(key).and_then(Value::as_str);
+        let here = tool == TOOL_TERMINAL && text("session") == Some(self.session.as_str());
+        here.then(|| text("text").unwrap_or_default().to_owned())
     }
 
     fn not_said(&mut self, effect: &EffectId, reason: &str) -> Option<Shown> {

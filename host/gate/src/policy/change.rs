@@ -7,9 +7,10 @@
 //! Deliberately absent: any other proof. A change that narrows in another way is said not to be known to.
 
 use super::PolicySet;
-use super::files::{FileKind, file_kind, is_organisation};
+use super::files::{FileKind, file_kind};
 use super::text::Read;
-use event::PolicyText;
+use event::{Actor, Digest, Fact, PolicyApplied, PolicyProposed, PolicyText, PrincipalId};
+pub use fold::authority::beyond_organisation;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -44,14 +45,26 @@ const TOTAL: &[&str] = &[
 /// A set that somebody wants applied in place of another.
 #[derive(Debug)]
 pub struct Change<'a> {
-    /// The files of the set in force.
-    pub old_files: &'a [PolicyText],
+    /// The set in force.
+    pub old: &'a PolicyApplied,
     /// The files of the wanted set.
-    pub new_files: &'a [PolicyText],
+    pub new_files: Vec<PolicyText>,
+    /// The wanted set, which loads and decides its cases.
+    pub new: &'a PolicySet,
     /// Whether whoever wants it may change the office's own files, and not the organisation's alone.
     pub may_change_all: bool,
-    /// Both sets as they load, old and new, when the change is to be a correction.
-    pub correction: Option<(&'a PolicySet, &'a PolicySet)>,
+    /// The set in force as it loads, when the change is to be a correction.
+    pub correction: Option<&'a PolicySet>,
+}
+
+/// A change that was read and may be. Nothing else is stated in the gate's name, and the record takes a change from
+/// nobody but the gate, which judges the right of whoever wants it once more.
+#[derive(Debug)]
+pub struct Allowed {
+    digest: Digest,
+    base: Digest,
+    files: Vec<PolicyText>,
+    corrective: bool,
 }
 
 /// Why a set is not applied.
@@ -63,20 +76,59 @@ pub enum NotApplied {
     /// It is called a correction and is not known to narrow.
     #[error("it is not known to allow nothing new: {}", .0.join("; "))]
     MayWiden(Vec<String>),
+    /// The set was not loaded from these files.
+    #[error("its files are not those that were read")]
+    OtherFiles,
 }
 
 /// Whether a change may be applied, by its texts.
 ///
 /// # Errors
 /// [`NotApplied`], the first that holds.
-pub fn may_apply(change: &Change<'_>) -> Result<(), NotApplied> {
-    let beyond = beyond_organisation(change.old_files, change.new_files);
+pub fn may_apply(change: Change<'_>) -> Result<Allowed, NotApplied> {
+    let digest = change.new.digest().clone();
+    if super::digest(&change.new_files) != digest {
+        return Err(NotApplied::OtherFiles);
+    }
+    let beyond = beyond_organisation(&change.old.files, &change.new_files);
     if !change.may_change_all && !beyond.is_empty() {
         return Err(NotApplied::NotOrganisations(beyond));
     }
-    match change.correction {
-        Some((old, new)) => narrows(old, new).map_err(NotApplied::MayWiden),
-        None => Ok(()),
+    if let Some(old) = change.correction {
+        narrows(old, change.new).map_err(NotApplied::MayWiden)?;
+    }
+    let (base, files) = (change.old.digest.clone(), change.new_files);
+    Ok(Allowed { digest, base, files, corrective: change.correction.is_some() })
+}
+
+impl Allowed {
+    /// What it was made from, and what must be in force when it is stated.
+    #[must_use]
+    pub fn base(&self) -> &Digest {
+        &self.base
+    }
+
+    /// Its digest.
+    #[must_use]
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// The set, applied as `by` wants it, and who states it.
+    #[must_use]
+    pub fn applied(self, reason: String, by: Actor) -> (Actor, Fact) {
+        let Self { digest, base, files, corrective } = self;
+        let (base, who) = (Some(base), Some(by.principal));
+        let fact = PolicyApplied { digest, files, base, reason, corrective, by: who };
+        (Actor { principal: PrincipalId::gate(), seat: by.seat }, fact.into())
+    }
+
+    /// The set, proposed as `by` wants it, and who states it.
+    #[must_use]
+    pub fn proposed(self, reason: String, by: Actor) -> (Actor, Fact) {
+        let Self { digest, base, files, corrective } = self;
+        let fact = PolicyProposed { digest, base, files, reason, corrective, by: Some(by.principal) };
+        (Actor { principal: PrincipalId::gate(), seat: by.seat }, fact.into())
     }
 }
 
@@ -162,18 +214,6 @@ fn lost_cases(old: &PolicySet, new: &PolicySet) -> Vec<String> {
         .filter(|case| !kept(case))
         .map(|case| format!("the case `{}` is gone or changed", case.name()))
         .collect()
-}
-
-/// Names of the files that differ and are not the organisation's own.
-#[must_use]
-pub fn beyond_organisation(old: &[PolicyText], new: &[PolicyText]) -> Vec<String> {
-    let named = |files: &[PolicyText]| -> BTreeMap<String, String> {
-        files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
-    };
-    let (before, after) = (named(old), named(new));
-    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let differs = |name: &&String| before.get(*name) != after.get(*name) && !is_organisation(name);
-    names.into_iter().filter(differs).cloned().collect()
 }
 
 #[cfg(test)]

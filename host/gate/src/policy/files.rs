@@ -7,9 +7,7 @@
 use super::case::Case;
 use super::{PolicyError, Problem};
 use event::PolicyText;
-
-/// What the name of a file of the organisation's own starts with. Such a file holds forbids alone.
-pub const ORGANISATION_PREFIX: &str = "org-";
+pub use fold::authority::{ORGANISATION_PREFIX, is_organisation};
 
 /// The most files of one set: a thousand policies with a case each way, and room.
 pub const SET_FILES_MAX: usize = 5_000;
@@ -35,12 +33,6 @@ pub fn file_kind(name: &str) -> Option<FileKind> {
         ["cases", "DENY", file] if plain(file, ".json") => Some(FileKind::Denies),
         _ => None,
     }
-}
-
-/// Whether the file `name` is one of the organisation's own.
-#[must_use]
-pub fn is_organisation(name: &str) -> bool {
-    name.rsplit('/').next().is_some_and(|file| file.starts_with(ORGANISATION_PREFIX))
 }
 
 fn plain(file: &str, ending: &str) -> bool {
@@ -81,7 +73,7 @@ pub(super) fn told_apart(files: &[PolicyText]) -> Result<(Vec<PolicyText>, Vec<C
 
 #[cfg(test)]
 mod tests {
-    use super::{FileKind, file_kind, is_organisation};
+    use super::{FileKind, file_kind};
 
     #[test]
     fn a_name_that_leads_elsewhere_is_no_file_of_a_set() {
@@ -105,11 +97,5 @@ mod tests {
         }
         assert_eq!(file_kind("seat.cedar"), Some(FileKind::Policies));
         assert_eq!(file_kind("cases/DENY/a.json"), Some(FileKind::Denies));
-    }
-
-    #[test]
-    fn the_organisations_own_is_told_by_the_last_part_of_the_name() {
-        assert!(is_organisation("org-quiet.cedar") && is_organisation("cases/DENY/org-quiet.json"));
-        assert!(!is_organisation("seat.cedar") && !is_organisation("cases/DENY/not-org-quiet.json"));
     }
 }

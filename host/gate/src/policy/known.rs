@@ -90,9 +90,11 @@ fn tool(plugin: &PluginInstalled, offered: &ToolOffered) -> Option<ToolSpec> {
         description: String::new(),
         input_schema: offered.input_schema.clone(),
         output_schema: Value::Null,
-        effect: EffectClass::of_word(&offered.effect)?,
+        effect: EffectClass::offered(&offered.effect)?,
         touches,
         price_key: None,
+        exact: false,
+        recall: false,
     })
 }
 

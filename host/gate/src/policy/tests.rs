@@ -21,6 +21,8 @@ pub(super) fn tool(name: &str, effect: EffectClass, touches: Touches, input_sche
         effect,
         touches,
         price_key: None,
+        exact: false,
+        recall: false,
     })
 }
 
@@ -53,6 +55,7 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
         &["channel", "user", "text"],
     );
     vec![
+        Arc::new(crate::catalogue::recall_spec("slack", &Digest::of(b"slack.recall"))),
         tool("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), fetch),
         tool("slack.post", EffectClass::External, to("/channel"), post),
         tool("slack.card", EffectClass::External, to("/channel"), shown),
@@ -304,7 +307,11 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
     assert_eq!(unseen, [("note.any", ""), ("note.put", "/weight")]);
     let shipped = shipped();
     let unseen: Vec<_> = shipped.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
-    assert_eq!(unseen, [("slack.card", "/fields"), ("slack.card-update", "/fields")], "all else is seen");
+    assert_eq!(
+        unseen,
+        [("slack.card", "/fields"), ("slack.card-update", "/fields"), ("slack.recall", "/input/*")],
+        "all else is seen"
+    );
 }
 
 #[test]

@@ -6,10 +6,10 @@
 use crate::call::{Call, Payload};
 use crate::catalogue::Catalogue;
 use crate::pass::{Gate, GateError};
-use event::{Account, BudgetSet, Timestamp};
+use event::{Account, Timestamp};
 use fold::Projection;
 use fold::purse::{Accounts, BudgetRow, Budgets, InPlay, Spending};
-use record::Rows;
+use record::{RowKey, Rows};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Moments the gate keeps between calls; all of it can be lost.
@@ -51,6 +51,41 @@ pub(crate) fn spending(call: &Call) -> Spending<'_> {
     }
 }
 
+/// Where the budgets of `call` are; none for a call that costs nothing.
+pub(crate) fn budget_keys(call: &Call, catalogue: &dyn Catalogue) -> Vec<RowKey> {
+    let names = if is_paid(call, catalogue) { spending(call).budgets() } else { Vec::new() };
+    names.into_iter().map(|name| RowKey::new(Budgets.name(), name)).collect()
+}
+
+/// The budgets of `keys` that are set, at `at`, without what stands on their accounts.
+pub(crate) fn in_play(rows: &Rows, keys: &[RowKey], at: Timestamp) -> Vec<InPlay> {
+    let set = |key: &RowKey| rows.state::<BudgetRow>(key.projection, &key.key).map(|row| row.set);
+    keys.iter().filter_map(set).map(|budget| InPlay::at(budget, at, |_| None)).collect()
+}
+
+/// Where the accounts of `in_play` are.
+pub(crate) fn account_keys(in_play: &[InPlay]) -> Vec<RowKey> {
+    accounts_of(in_play).iter().map(|account| RowKey::new(Accounts.name(), account.key())).collect()
+}
+
+/// The same budgets, with what stands on their accounts.
+pub(crate) fn with_accounts(rows: &Rows, mut in_play: Vec<InPlay>) -> Vec<InPlay> {
+    for one in &mut in_play {
+        let Ok(window) = &one.window else { continue };
+        one.stands = read(rows.get(Accounts.name(), &window.account.key()));
+    }
+    in_play
+}
+
+/// That one of them is the organisation's: every paid call is held on one.
+///
+/// # Errors
+/// [`GateError::NoPurse`].
+pub(crate) fn has_purse(in_play: &[InPlay]) -> Result<(), GateError> {
+    let organisations = |one: &InPlay| one.budget.applies_to.is_organisation();
+    if in_play.iter().any(organisations) { Ok(()) } else { Err(GateError::NoPurse) }
+}
+
 /// The budgets of `call` as they stand in `rows`, at `at`; nothing when one has another account by now than those
 /// under `looked_up`, which alone are in the rows.
 pub(crate) fn standing(
@@ -59,17 +94,13 @@ pub(crate) fn standing(
     at: Timestamp,
     looked_up: &[Account],
 ) -> Option<Vec<InPlay>> {
-    let set = |name: String| rows.state::<BudgetRow>(Budgets.name(), &name).map(|row| row.set);
-    let budgets = spending(call).budgets().into_iter().filter_map(set);
-    let mut in_play: Vec<InPlay> = budgets.map(|budget| InPlay::at(budget, at, |_| None)).collect();
-    for one in &mut in_play {
-        let Ok(window) = &one.window else { continue };
-        if !looked_up.contains(&window.account) {
-            return None;
-        }
-        one.stands = read(rows.get(Accounts.name(), &window.account.key()));
+    let names = spending(call).budgets().into_iter();
+    let keys: Vec<_> = names.map(|name| RowKey::new(Budgets.name(), name)).collect();
+    let in_play = in_play(rows, &keys, at);
+    if accounts_of(&in_play).iter().any(|account| !looked_up.contains(account)) {
+        return None;
     }
-    Some(in_play)
+    Some(with_accounts(rows, in_play))
 }
 
 /// What stands on an account: nothing yet is zero, and what does not read is no figure at all.
@@ -96,22 +127,14 @@ impl Gate {
     /// # Errors
     /// [`GateError::NoPurse`] when a paid call would be held on no budget of the organisation.
     pub(crate) async fn in_play(&self, call: &Call, at: Timestamp) -> Result<Vec<InPlay>, GateError> {
-        if !is_paid(call, self.parts.catalogue.as_ref()) {
+        let keys = budget_keys(call, self.parts.catalogue.as_ref());
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let mut in_play = Vec::new();
-        for name in spending(call).budgets() {
-            let row = self.parts.record.row(Budgets.name(), &name).await?;
-            let Some(budget) = fold::decode::<BudgetRow>(row.as_ref()).map(|row| row.set) else { continue };
-            let mut one = InPlay::at(budget, at, |_| None);
-            if let Ok(window) = &one.window {
-                let row = self.parts.record.row(Accounts.name(), &window.account.key()).await?;
-                one.stands = read(row.as_ref());
-            }
-            in_play.push(one);
-        }
-        let has_purse = |set: &BudgetSet| set.applies_to.is_organisation();
-        if in_play.iter().any(|one| has_purse(&one.budget)) { Ok(in_play) } else { Err(GateError::NoPurse) }
+        let in_play = in_play(&self.parts.record.rows(keys.clone()).await?, &keys, at);
+        has_purse(&in_play)?;
+        let rows = self.parts.record.rows(account_keys(&in_play)).await?;
+        Ok(with_accounts(&rows, in_play))
     }
 
     /// That the record has a purse: a budget that every paid call is held on.
@@ -119,12 +142,11 @@ impl Gate {
     /// # Errors
     /// [`GateError::NoPurse`].
     pub(crate) async fn has_purse(&self) -> Result<(), GateError> {
-        for period in [event::Period::Day, event::Period::Month] {
-            let name = event::AppliesTo::Organisation.budget(period);
-            if self.parts.record.row(Budgets.name(), &name).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(GateError::NoPurse)
+        let organisation = |period| event::AppliesTo::Organisation.budget(period);
+        let names = [event::Period::Day, event::Period::Month].map(organisation);
+        let keys: Vec<_> = names.into_iter().map(|name| RowKey::new(Budgets.name(), name)).collect();
+        let rows = self.parts.record.rows(keys.clone()).await?;
+        let is_set = |key: &RowKey| rows.get(key.projection, &key.key).is_some();
+        if keys.iter().any(is_set) { Ok(()) } else { Err(GateError::NoPurse) }
     }
 }

@@ -45,6 +45,7 @@ impl Clock for Hands {
 pub struct World {
     reached: Mutex<Vec<(String, Value)>>,
     answers: Mutex<VecDeque<Reached>>,
+    tool_answers: Mutex<VecDeque<Reached>>,
     meanwhile: Mutex<Option<Meanwhile>>,
     sign: watch::Sender<bool>,
 }
@@ -57,6 +58,7 @@ impl Default for World {
         Self {
             reached: Mutex::default(),
             answers: Mutex::default(),
+            tool_answers: Mutex::default(),
             meanwhile: Mutex::default(),
             sign: watch::Sender::new(true),
         }
@@ -82,6 +84,11 @@ impl World {
         self.sign.send_replace(true);
     }
 
+    /// Lets the next call of a tool come to this; without one it is done.
+    pub fn tool_answers(&self, reached: Reached) {
+        self.tool_answers.lock().unwrap().push_back(reached);
+    }
+
     /// Lets the next call of a model come to this; without one it answers [`usual`].
     pub fn answers(&self, reached: Reached) {
         self.answers.lock().unwrap().push_back(reached);
@@ -98,8 +105,8 @@ impl Reach for World {
         self.reached.lock().unwrap().push((permit.tool().to_owned(), input));
         match permit.payload() {
             Payload::Tool(_) => {
-                let outcome = Ok(Output::Tool(json!({"done": true})));
-                Reached { outcome, request_sent: true, readings: Vec::new() }
+                let answer = self.tool_answers.lock().unwrap().pop_front();
+                answer.unwrap_or_else(|| gave(json!({"done": true})))
             }
             Payload::Infer(_) => {
                 let _ = self.sign.subscribe().wait_for(|given| *given).await;
@@ -123,6 +130,23 @@ pub fn said(usage: Option<Usage>) -> Reached {
     let parts = vec![Part::Text("hello".to_owned())];
     let outcome = Ok(Output::Model(InferResponse { parts, stop: StopReason::End, usage }));
     Reached { outcome, request_sent: true, readings: Vec::new() }
+}
+
+/// A tool gave this, after one answer from outside.
+pub fn gave(output: Value) -> Reached {
+    Reached { outcome: Ok(Output::Tool(output)), request_sent: true, readings: vec![reading()] }
+}
+
+/// An answer from outside.
+pub fn reading() -> gate::Reading {
+    gate::Reading {
+        method: "GET".into(),
+        address: "https://slack.com/api/".into(),
+        status: 200,
+        sha256: Digest::of(b"body"),
+        bytes: 4,
+        read_at: Timestamp(NOON),
+    }
 }
 
 /// A model did not answer; whether a request had left.
@@ -180,12 +204,20 @@ impl Catalogue for Shelf {
                 effect,
                 touches,
                 price_key: None,
+                exact: false,
+                recall: false,
             })
         };
         let to = |pointer: &str| Touches::Destination(vec![pointer.to_owned()]);
+        let card = |name: &str| spec(name, EffectClass::External, to("/channel"), json!({"channel": text}));
+        let can_recall = |spec: Arc<ToolSpec>| Arc::new(ToolSpec { recall: true, ..spec.as_ref().clone() });
         vec![
+            card("slack.card"),
+            card("slack.card-update"),
+            card("slack.whisper"),
+            Arc::new(gate::recall_spec("slack", &self.component)),
             spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text})),
+            can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
             spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),
             spec("terminal.say", EffectClass::Write, to("/session"), json!({"session": text, "text": text})),
             spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), json!({"url": text})),
@@ -242,12 +274,10 @@ pub fn person(name: &str) -> PrincipalId {
     PrincipalId::parse(name).unwrap()
 }
 
-fn policies() -> Vec<PolicyText> {
+pub fn policies() -> Vec<PolicyText> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|extension| extension == "cedar"));
-    // Duties speak of tools that are not on this shelf.
-    names.retain(|path| path.file_stem().is_some_and(|name| name != "duty"));
     names.sort();
     let text = |path: &std::path::PathBuf| PolicyText {
         name: path.file_name().unwrap().to_str().unwrap().to_owned(),
@@ -283,7 +313,8 @@ impl Office {
     pub async fn without_a_purse(record: Record, clock: Arc<Hands>) -> Result<Gate, GateError> {
         let files = policies();
         let digest = gate::policy::digest(&files);
-        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
+        let applied =
+            PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None };
         append(&record, "seed", applied.into()).await;
         let component = Digest::of(b"component");
         let catalogue = Arc::new(Shelf { post: EffectClass::External, component });
@@ -292,18 +323,16 @@ impl Office {
 
     async fn filled(self) -> Self {
         let office = self;
-        let files = policies();
-        let digest = gate::policy::digest(&files);
-        let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false };
         let held = |name: &str, principal: &str| SeatHeld { seat: seat(name), principal: person(principal) };
         for (n, fact) in [
-            Fact::from(applied),
-            created("owner", "owner", &["*", "record:*"]).into(),
+            Fact::from(created("owner", "owner", &["*", "record:*"])),
             held("owner", "person_owner").into(),
             created("clerk", "assistant", &[]).into(),
             held("clerk", "person_clerk").into(),
             created("desk", "assistant", &["slack.post", "terminal.say", MODEL]).into(),
             held("desk", "agent_chancery").into(),
+            created("system", "system", &["slack.recall"]).into(),
+            held("system", "system_host").into(),
         ]
         .into_iter()
         .enumerate()
@@ -328,8 +357,14 @@ impl Office {
         let catalogue = Arc::new(Shelf { post, component: Digest::of(component.as_bytes()) });
         let seed = policies();
         let digest = gate::policy::digest(&seed);
-        let applied =
-            PolicyApplied { digest, files: seed, base: None, reason: String::new(), corrective: false };
+        let applied = PolicyApplied {
+            digest,
+            files: seed,
+            base: None,
+            reason: String::new(),
+            corrective: false,
+            by: None,
+        };
         let purse = budget(AppliesTo::Organisation, Period::Day, usd("1"));
         for fact in [Fact::from(applied), prices(price()).into(), purse.into()] {
             append(&record, "seed", fact).await;
@@ -367,6 +402,7 @@ impl Office {
             cause: EventId::derived(&["asked"]),
             fence: None,
             within: Vec::new(),
+            drill: false,
         }
     }
 
@@ -426,5 +462,6 @@ pub fn parts(record: &Record, catalogue: Arc<Shelf>, world: &Arc<World>, clock: 
         clock: clock.clone(),
         headroom: 3,
         approvals: ApprovalTimes::default(),
+        drill: false,
     }
 }

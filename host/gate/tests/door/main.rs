@@ -7,6 +7,8 @@
 
 mod approvals;
 mod children;
+mod classify;
+mod effects;
 mod kit;
 mod purse;
 mod refusals;

@@ -213,7 +213,7 @@ fn permit_all() -> PolicyApplied {
     let text = "@id(\"all\") @reason(\"all\") permit (principal, action, resource);".to_owned();
     let files = vec![PolicyText { name: "all.cedar".to_owned(), text }];
     let digest = gate::policy::digest(&files);
-    PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false }
+    PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None }
 }
 
 async fn gate_over(record: &Record, world: &Arc<World>, clock: &Arc<Hands>) -> Gate {
@@ -254,5 +254,6 @@ fn call(deed: &Deed) -> Call {
         cause: EventId::derived(&["asked"]),
         fence: None,
         within: Vec::new(),
+        drill: false,
     }
 }

@@ -1,9 +1,11 @@
 //! What a batch does with a whole record: it folds all rows again, and it takes in the events of another record.
 
+use super::written::Written;
 use super::{Batch, Standing, Stop};
 use crate::Error;
 use crate::job::Part;
 use crate::rows::{Cache, concerned};
+use crate::store::Unread;
 use crate::stored::{Head, Stored};
 use event::{Event, GlobalPosition, StreamName};
 use std::collections::HashMap;
@@ -36,33 +38,30 @@ impl Batch<'_> {
     async fn fold_all(&mut self, progress: &watch::Sender<u64>) -> Result<u64, Error> {
         self.database.clear_rows().await?;
         let mut folded = GlobalPosition(0);
-        let mut stored = self.database.page(folded, REBUILD_EVENTS).await?;
+        let mut unread = self.database.unread(folded, REBUILD_EVENTS).await?;
         let mut events: Vec<Event> = Vec::new();
-        // As long as no row was written, what is not in the cache is nowhere.
-        let mut some_written = false;
+        let mut written = Written::new();
         // Ends at the head, which cannot move while this transaction lasts. Each round reads one page, makes events of
         // the one before and folds the one before that.
-        while !stored.is_empty() || !events.is_empty() {
-            let end = stored.last().map(|event| GlobalPosition(event.global_position));
+        while unread.end.is_some() || !events.is_empty() {
             let reading = async {
-                match end {
-                    Some(end) => self.database.page(end, REBUILD_EVENTS).await,
-                    None => Ok(Vec::new()),
+                match unread.end {
+                    Some(end) => self.database.unread(end, REBUILD_EVENTS).await,
+                    None => Ok(Unread::of(Vec::new())),
                 }
             };
             let folding = fold_some(&mut self.cache, &events);
-            let (next, made, ()) = tokio::join!(reading, made(stored), folding);
-            (stored, folded, events) = (next?, events.last().map_or(folded, |e| e.global_position), made?);
+            let (next, made, ()) = tokio::join!(reading, made(unread.read), folding);
+            (unread, folded, events) = (next?, events.last().map_or(folded, |e| e.global_position), made?);
             progress.send_replace(folded.0);
             if self.cache.len() > REBUILD_ROWS_MAX {
-                self.write_rows().await?;
-                some_written = true;
+                self.write_rows(|key| written.add(key)).await?;
             }
-            if some_written {
-                self.load(events.iter().flat_map(concerned).collect()).await?;
-            }
+            // What was not written is nowhere but in the cache.
+            let needed = events.iter().flat_map(concerned).filter(|key| written.may_hold(key));
+            self.load(needed.collect()).await?;
         }
-        self.write_rows().await?;
+        self.write_rows(|_| ()).await?;
         Ok(folded.0)
     }
 
@@ -99,18 +98,17 @@ impl Batch<'_> {
             }
             follows(&mut found.streams, event)?;
         }
-        self.database.insert(&stored).await?;
-        if let (Some(stored), Some(event)) = (stored.last(), events.into_iter().next_back()) {
-            self.head =
-                Head { global_position: stored.global_position, at: stored.at, chain: Some(event.chain) };
+        self.database.insert(stored).await?;
+        if let Some(Event { global_position, at, chain, .. }) = events.into_iter().next_back() {
+            self.head = Head { global_position: global_position.0, at, chain: Some(chain) };
         }
         Ok(())
     }
 }
 
 /// The events of a page, made on a thread of its own: that is the half of the work that needs nothing else.
-async fn made(stored: Vec<Stored>) -> Result<Vec<Event>, Error> {
-    let making = tokio::task::spawn_blocking(move || stored.iter().map(Stored::event).collect());
+async fn made(read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>) -> Result<Vec<Event>, Error> {
+    let making = tokio::task::spawn_blocking(move || read()?.into_iter().map(Stored::read).collect());
     making.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Shared, State};
 use crate::Error;
-use crate::rows::row_of;
+use crate::rows::{RowKey, row_of};
 use crate::store::{Reads, StoredRow};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
@@ -57,6 +57,16 @@ impl Reads for Reader {
         let state = self.shared.state();
         let found = state.rows.get(&(projection.to_owned(), key.to_owned()));
         found.map(|(value, rank)| row_of(value, *rank)).transpose()
+    }
+
+    async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+        let state = self.shared.state();
+        let found = keys.iter().filter_map(|key| {
+            let address = (key.projection.to_owned(), key.key.clone());
+            let (value, rank) = state.rows.get(&address)?.clone();
+            Some((address.0, address.1, value, rank))
+        });
+        Ok(found.collect())
     }
 
     async fn ranked(

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
 use crate::rows::RowKey;
-use crate::store::{Found, StoredRow, Writes};
+use crate::store::{Found, StoredRow, Unread, Writes};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName};
@@ -40,10 +40,10 @@ struct Changes {
 }
 
 impl Changes {
-    fn add(&mut self, event: &Stored) {
+    fn add(&mut self, event: Stored) {
         self.by_id.insert(event.id.clone(), self.events.len());
         self.stands.insert(event.stream.clone(), event.position);
-        self.events.push(Arc::new(event.clone()));
+        self.events.push(Arc::new(event));
     }
 
     fn named(&self, id: &str) -> Option<&Stored> {
@@ -126,7 +126,7 @@ impl Writes for Writer {
         Ok(ids.iter().filter_map(named).collect())
     }
 
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
         let state = self.shared.state();
         let after = usize::try_from(after.0).unwrap_or(usize::MAX);
         let all = state
@@ -134,7 +134,7 @@ impl Writes for Writer {
             .iter()
             .skip(after)
             .chain(self.changes.events.iter().skip(after.saturating_sub(state.events.len())));
-        Ok(all.take(limit).map(|event| Stored::clone(event)).collect())
+        Ok(Unread::of(all.take(limit).map(|event| Stored::clone(event)).collect()))
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
@@ -163,8 +163,8 @@ impl Writes for Writer {
         })
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
-        events.iter().for_each(|event| self.changes.add(event));
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        events.into_iter().for_each(|event| self.changes.add(event));
         Ok(())
     }
 

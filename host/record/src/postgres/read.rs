@@ -5,7 +5,7 @@ use super::hear::Ears;
 use super::names::{kept, named};
 use super::{failed, within};
 use crate::Error;
-use crate::rows::row_of;
+use crate::rows::{RowKey, row_of};
 use crate::store::{Reads, StoredRow, limited, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
@@ -98,6 +98,11 @@ impl Reads for Reader {
         found.map(|(value, rank)| row_of(&value, rank)).transpose()
     }
 
+    async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+        let mut connection = within(self.pool.acquire()).await.map_err(failed)?;
+        rows(&mut connection, keys).await.map_err(failed)
+    }
+
     async fn ranked(
         &self,
         projection: &str,
@@ -169,6 +174,21 @@ pub(super) async fn page(
         .bind(limited(limit))
         .try_map(stored);
     within(query.fetch_all(connection)).await
+}
+
+/// Joined to the list and not looked for in it: the list is short and the table long.
+pub(super) async fn rows(
+    connection: &mut PgConnection,
+    keys: &[RowKey],
+) -> Result<Vec<StoredRow>, sqlx::Error> {
+    let query = sqlx::query_as(
+        "select r.projection, r.key, r.value, r.rank from unnest($1::text[], $2::text[]) k (projection, key) \
+         join row r on r.projection = k.projection and r.key = k.key",
+    )
+    .bind(keys.iter().map(|key| key.projection).collect::<Vec<_>>())
+    .bind(keys.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
+    let rows: Vec<StoredRow> = within(query.fetch_all(connection)).await?;
+    Ok(rows.into_iter().map(|(of, key, value, rank)| (of, named(key), value, rank)).collect())
 }
 
 pub(super) async fn by_ids(

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
 use crate::rows::RowKey;
-use crate::store::{Found, StoredRow, Writes, signed, unsigned};
+use crate::store::{Found, StoredRow, Unread, Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
@@ -165,24 +165,16 @@ impl Writes for Writer {
         self.met(answer)
     }
 
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
         let answer = read::page(self.live()?, after, limit).await;
-        self.met(answer)
+        self.met(answer).map(Unread::of)
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
         let mut found = Vec::new();
         for some in keys.chunks(ITEMS_AT_ONCE) {
-            // Joined to the list and not looked for in it: the list is short and the table long.
-            let query = sqlx::query_as(
-                "select r.projection, r.key, r.value, r.rank from unnest($1::text[], $2::text[]) k (projection, key) \
-                 join row r on r.projection = k.projection and r.key = k.key",
-            )
-            .bind(some.iter().map(|key| key.projection).collect::<Vec<_>>())
-            .bind(some.iter().map(|key| kept(&key.key)).collect::<Vec<_>>());
-            let answer = within(query.fetch_all(self.live()?)).await;
-            let rows: Vec<StoredRow> = self.met(answer)?;
-            found.extend(rows.into_iter().map(|(of, key, value, rank)| (of, named(key), value, rank)));
+            let answer = read::rows(self.live()?, some).await;
+            found.extend(self.met(answer)?);
         }
         Ok(found)
     }
@@ -207,7 +199,8 @@ impl Writes for Writer {
         Ok(found)
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        let events = events.as_slice();
         for event in events {
             if let Some(digest) = &event.blob {
                 self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;

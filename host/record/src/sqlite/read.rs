@@ -3,14 +3,14 @@
 
 use super::{POLL_MS, failed};
 use crate::Error;
-use crate::rows::row_of;
+use crate::rows::{RowKey, row_of};
 use crate::store::{Reads, StoredRow, limited, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{Digest, EventId, GlobalPosition, Position, StreamName, Timestamp};
 use fold::Row;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::{QueryBuilder, Row as _, SqliteConnection};
 use std::time::Duration;
 
 /// Events with their bodies, wherever those are kept. Text is fetched as bytes, so that a column that is no
@@ -80,6 +80,10 @@ impl Reads for Reader {
         let found: Option<(String, Option<i64>)> =
             found.bind(projection).bind(key).fetch_optional(&self.pool).await.map_err(failed)?;
         found.map(|(value, rank)| row_of(&value, rank)).transpose()
+    }
+
+    async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+        rows(&mut *self.pool.acquire().await.map_err(failed)?, keys).await
     }
 
     async fn ranked(
@@ -155,6 +159,27 @@ pub(super) async fn page(
         .map_err(failed)
 }
 
+/// The rows under `keys`, in one statement.
+pub(super) async fn rows(
+    connection: &mut SqliteConnection,
+    keys: &[RowKey],
+) -> Result<Vec<StoredRow>, Error> {
+    let mut query =
+        QueryBuilder::new("select projection, key, value, rank from row where (projection, key) in (");
+    query.push_values(padded(keys), |mut pair, key| {
+        pair.push_bind(key.projection).push_bind(&key.key);
+    });
+    let query = query.push(")").build_query_as::<StoredRow>();
+    query.fetch_all(connection).await.map_err(failed)
+}
+
+/// `items`, the last of them repeated until there are a power of two: what is looked for may be named twice, and
+/// few different statements stay prepared.
+pub(super) fn padded<T>(items: &[T]) -> impl Iterator<Item = &T> {
+    let surplus = items.len().next_power_of_two().saturating_sub(items.len());
+    items.iter().chain(items.last().into_iter().cycle().take(surplus))
+}
+
 pub(super) async fn by_ids(
     connection: &mut SqliteConnection,
     ids: &[&EventId],
@@ -214,7 +239,7 @@ fn stored(row: SqliteRow) -> Result<Stored, sqlx::Error> {
 }
 
 /// Nearly all text is what it should be, which is quickly seen.
-fn lossy(bytes: &[u8]) -> String {
+pub(super) fn lossy(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => String::from_utf8_lossy(bytes).into_owned(),

@@ -1,12 +1,13 @@
 //! Writing: the one connection that does, and the statements of its transaction.
 
 use super::failed;
-use super::read;
+use super::page;
+use super::read::{self, padded};
 use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
 use crate::rows::RowKey;
-use crate::store::{Found, StoredRow, Writes, signed, unsigned};
+use crate::store::{Found, StoredRow, Unread, Writes, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
@@ -15,6 +16,8 @@ use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
 /// Events, rows or names of one statement, a power of two: beyond this nothing is gained.
 const ITEMS_AT_ONCE: usize = 64;
+/// So few items are one statement, whatever their number: what one call writes mostly.
+const ITEMS_AS_THEY_ARE_MAX: usize = 8;
 
 /// The connection that writes.
 #[derive(Debug)]
@@ -45,48 +48,50 @@ impl Writer {
         Ok(())
     }
 
-    async fn insert_some(&mut self, events: &[Stored]) -> Result<(), Error> {
+    async fn insert_some(&mut self, events: impl Iterator<Item = Stored> + Send) -> Result<(), Error> {
         let mut query = QueryBuilder::new(
             "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
              blob, digest, chain) ",
         );
         query.push_values(events, |mut columns, event| {
-            let body = if event.blob.is_none() { event.body.as_deref() } else { None };
+            let body = if event.blob.is_none() { event.body } else { None };
+            // Each text moves into the statement: it is not copied on the way.
             columns
                 .push_bind(signed(event.global_position))
-                .push_bind(&event.stream)
+                .push_bind(event.stream)
                 .push_bind(signed(event.position))
-                .push_bind(&event.id)
-                .push_bind(&event.kind)
+                .push_bind(event.id)
+                .push_bind(event.kind)
                 .push_bind(event.schema)
                 .push_bind(event.at.0)
-                .push_bind(&event.actor)
-                .push_bind(event.cause.as_deref())
-                .push_bind(&event.label)
+                .push_bind(event.actor)
+                .push_bind(event.cause)
+                .push_bind(event.label)
                 .push_bind(body)
-                .push_bind(event.blob.as_deref())
-                .push_bind(&event.digest)
-                .push_bind(&event.chain);
+                .push_bind(event.blob)
+                .push_bind(event.digest)
+                .push_bind(event.chain);
         });
         query.build().execute(&mut self.connection).await.map_err(failed)?;
         Ok(())
     }
 }
 
-/// `items`, the last of them repeated until there are a power of two: what is looked for may be named twice, and
-/// few different statements stay prepared.
-fn padded<T>(items: &[T]) -> impl Iterator<Item = &T> {
-    let surplus = items.len().next_power_of_two().saturating_sub(items.len());
-    items.iter().chain(items.last().into_iter().cycle().take(surplus))
+/// How many of `left` items the next statement writes: all of a few, and of more a power of two, the largest first. What
+/// is written is written once, and few different statements stay prepared.
+fn portion(left: usize) -> usize {
+    if left <= ITEMS_AS_THEY_ARE_MAX {
+        return left;
+    }
+    left.min(ITEMS_AT_ONCE).checked_ilog2().map_or(0, |log| 1 << log)
 }
 
-/// `items` in portions of a power of two, the largest first, for the same reason: what is written is written once.
+/// `items` in such portions.
 fn portions<T>(mut items: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
-        let size = 1_usize << items.len().min(ITEMS_AT_ONCE).checked_ilog2()?;
-        let (portion, rest) = items.split_at_checked(size)?;
+        let (some, rest) = items.split_at_checked(portion(items.len()).max(1))?;
         items = rest;
-        Some(portion)
+        Some(some)
     })
 }
 
@@ -121,21 +126,14 @@ impl Writes for Writer {
         read::by_ids(&mut self.connection, ids).await
     }
 
-    async fn page(&mut self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
-        read::page(&mut self.connection, after, limit).await
+    async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
+        page::unread(&mut self.connection, after, limit).await
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
         let mut found = Vec::new();
         for some in keys.chunks(ITEMS_AT_ONCE) {
-            let mut query = QueryBuilder::new(
-                "select projection, key, value, rank from row where (projection, key) in (",
-            );
-            query.push_values(padded(some), |mut pair, key| {
-                pair.push_bind(key.projection).push_bind(&key.key);
-            });
-            let query = query.push(")").build_query_as::<StoredRow>();
-            found.extend(query.fetch_all(&mut self.connection).await.map_err(failed)?);
+            found.extend(read::rows(&mut self.connection, some).await?);
         }
         Ok(found)
     }
@@ -174,14 +172,16 @@ impl Writes for Writer {
         Ok(found)
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
-        for event in events {
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        for event in &events {
             if let Some(digest) = &event.blob {
                 self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
             }
         }
-        for some in portions(events) {
-            self.insert_some(some).await?;
+        let mut events = events.into_iter();
+        while events.len() > 0 {
+            let count = portion(events.len());
+            self.insert_some(events.by_ref().take(count)).await?;
         }
         Ok(())
     }
@@ -284,7 +284,7 @@ impl Writes for Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::{ITEMS_AT_ONCE, padded, portions};
+    use super::{ITEMS_AS_THEY_ARE_MAX, ITEMS_AT_ONCE, padded, portions};
 
     #[test]
     fn portions_hold_every_item_once_in_order_and_padding_adds_only_the_last() {
@@ -292,7 +292,10 @@ mod tests {
         for count in 0..items.len() {
             let some = &items[..count];
             assert_eq!(portions(some).flatten().copied().collect::<Vec<_>>(), some);
-            assert!(portions(some).all(|portion| portion.len().is_power_of_two()));
+            assert!(
+                portions(some)
+                    .all(|some| some.len() <= ITEMS_AS_THEY_ARE_MAX || some.len().is_power_of_two())
+            );
             let padded: Vec<usize> = padded(some).copied().collect();
             assert_eq!(padded[..count], *some);
             assert!(padded[count..].iter().all(|item| item + 1 == count));

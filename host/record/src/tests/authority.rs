@@ -3,8 +3,8 @@
 use super::kit::{Place, count, id, on_every_store};
 use crate::{Append, Error};
 use event::{
-    Actor, Expected, Fact, Label, MomentSet, PrincipalId, Proposed, SeatCreated, SeatHeld, SeatId,
-    StreamName, Timestamp, Topic,
+    Actor, Digest, Expected, Fact, Label, MomentSet, PolicyApplied, PolicyText, PrincipalId, Proposed,
+    SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic,
 };
 use fold::authority::NoAuthority;
 
@@ -97,7 +97,48 @@ async fn a_seat_that_changes_hands_takes_its_voice_with_it(place: Place) {
     record.append_all(looks("delbert", "6")).await.unwrap();
 }
 
+async fn a_set_of_policies_made_by_hand_is_refused_and_one_that_the_gate_states_needs_the_right(
+    place: Place,
+) {
+    let record = place.open().await;
+    let policy = |name: &str, base: Option<&str>| PolicyApplied {
+        digest: Digest::of(name.as_bytes()),
+        files: vec![PolicyText { name: format!("org-{name}.cedar"), text: String::new() }],
+        base: base.map(|base| Digest::of(base.as_bytes())),
+        reason: "quiet".to_owned(),
+        corrective: true,
+        by: Some(agent("head")),
+    };
+    let office = vec![
+        by_host("1", created("head", None, &["record:policy.applied"])),
+        by_host("2", held("head")),
+        by_host("3", created("desk", None, &[])),
+        by_host("4", held("desk")),
+        by_host("5", policy("first", None).into()),
+    ];
+    record.append(StreamName::new("seat", "a"), Expected::NoStream, office).await.unwrap();
+    let gate = |name: &str, seat_of: &str, base: &str, by: &str| {
+        let actor = Actor { principal: PrincipalId::gate(), seat: Some(seat(seat_of)) };
+        let fact = PolicyApplied { by: Some(agent(by)), ..policy(name, Some(base)) };
+        one(Proposed { actor, ..by_host(name, fact.into()) })
+    };
+    let why = |refused: Result<_, Error>| match refused {
+        Err(Error::NoAuthority { source, .. }) => source,
+        other => panic!("{other:?}"),
+    };
+    // The right is there, and nobody has read the set.
+    let by_hand = record.append_all(one(by("head", "6", policy("next", Some("first")).into()))).await;
+    assert!(matches!(why(by_hand), NoAuthority::GateAlone { .. }));
+    let rightless = record.append_all(gate("next", "desk", "first", "desk")).await;
+    assert!(matches!(why(rightless), NoAuthority::NoGrant { .. }));
+    let stale = record.append_all(gate("next", "head", "another", "head")).await;
+    assert!(matches!(why(stale), NoAuthority::NotOnWhatStands { .. }));
+    assert_eq!(count(&record).await, 5);
+    record.append_all(gate("next", "head", "first", "head")).await.unwrap();
+}
+
 on_every_store! {
+    a_set_of_policies_made_by_hand_is_refused_and_one_that_the_gate_states_needs_the_right,
     a_seat_hands_on_only_what_it_holds_and_a_refused_append_writes_nothing,
     no_line_closes_on_itself_not_even_within_one_append,
     a_seat_that_changes_hands_takes_its_voice_with_it,

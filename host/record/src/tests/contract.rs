@@ -3,7 +3,7 @@
 use super::kit::{
     Place, START, append_each, count, delivery, id, on_every_store, positions, proposed, said, stream,
 };
-use crate::{APPEND_EVENTS_MAX, Append, BODY_BYTES_MAX, Error, INLINE_BYTES_MAX};
+use crate::{APPEND_EVENTS_MAX, Append, BODY_BYTES_MAX, Error, INLINE_BYTES_MAX, ROWS_AT_ONCE_MAX, RowKey};
 use event::{BudgetSet, Event, Expected, GlobalPosition, NanoUsd, Period, Position, StreamName, Timestamp};
 use serde_json::{Value, json};
 
@@ -202,6 +202,42 @@ async fn names_from_outside_are_kept_to_the_last_byte_and_many_rows_change_at_on
     assert_eq!(record.rows_digest().await.unwrap(), live);
 }
 
+async fn rows_read_together_are_those_that_stand_and_no_other_may_be_asked_for(place: Place) {
+    let record = place.open().await;
+    let names: Vec<String> = (0..ROWS_AT_ONCE_MAX).map(|n| format!("b\u{0}{n}")).collect();
+    let set = |name: &String| {
+        let fact = BudgetSet {
+            budget: name.clone(),
+            period: Period::Day,
+            limit: NanoUsd(7),
+            applies_to: event::AppliesTo::Organisation,
+            time_zone: None,
+            reason: String::new(),
+        };
+        proposed(name, fact)
+    };
+    record.append(stream("a"), Expected::Any, names[1..].iter().map(set).collect()).await.unwrap();
+    let key = |name: &String| RowKey::new("setting", fold::setting::budget(name));
+    let all: Vec<RowKey> = names.iter().map(key).collect();
+    let rows = record.rows(all.clone()).await.unwrap();
+    for (n, key) in all.iter().enumerate() {
+        let one = record.row(key.projection, &key.key).await.unwrap();
+        assert_eq!(rows.get(key.projection, &key.key), one.as_ref(), "{key:?}");
+        assert_eq!(one.is_some(), n > 0);
+    }
+    rows.were_named().unwrap();
+    // A row of another projection under the same key is another row, and nobody named it.
+    assert_eq!(rows.get("budget", &all[1].key), None);
+    assert!(matches!(rows.were_named(), Err(Error::RowNotNamed { key, .. }) if key == all[1].key));
+
+    let twice = record.rows(vec![all[1].clone(), all[2].clone(), all[1].clone()]).await.unwrap();
+    assert!(twice.get("setting", &all[1].key).is_some() && twice.get("setting", &all[2].key).is_some());
+    record.rows(Vec::new()).await.unwrap().were_named().unwrap();
+    let too_many = all.into_iter().chain([RowKey::new("setting", "one more")]).collect();
+    let too_many = record.rows(too_many).await;
+    assert!(matches!(too_many, Err(Error::TooLarge { max: ROWS_AT_ONCE_MAX, .. })), "{too_many:?}");
+}
+
 async fn the_head_is_the_last_event_and_its_chain_links_to_the_one_before(place: Place) {
     let record = place.open().await;
     assert_eq!(record.head().await.unwrap(), (START, None));
@@ -247,6 +283,7 @@ on_every_store! {
     a_large_body_is_kept_once_by_its_digest_and_reads_back,
     reads_keep_to_their_place_and_limit,
     names_from_outside_are_kept_to_the_last_byte_and_many_rows_change_at_once,
+    rows_read_together_are_those_that_stand_and_no_other_may_be_asked_for,
     the_head_is_the_last_event_and_its_chain_links_to_the_one_before,
     an_event_of_a_kind_nobody_knows_is_an_error_that_names_it,
     a_cursor_is_what_was_last_said_and_outlives_the_handle,

@@ -116,6 +116,9 @@ fn turn_fact() -> impl Strategy<Value = Fact> {
                 reply_to: None,
                 model: "scripted".into(),
                 steps_max: 60,
+                ms_max: None,
+                asked: None,
+                drill: false,
             }
             .into()
         } else {

@@ -71,6 +71,7 @@ fn check(ending: TurnEnding, events: &[Event], steps_max: u32) -> Result<(), Tes
         TurnEnding::Answered | TurnEnding::Refused => prop_assert_eq!(sent, 1),
         TurnEnding::Silent | TurnEnding::StepsSpent | TurnEnding::Failed => prop_assert_eq!(sent, 0),
         TurnEnding::DeniedAgain => prop_assert!(sent <= 1),
+        TurnEnding::Stopped | TurnEnding::OutOfTime => prop_assert!(false, "nobody said stop"),
     }
     for (started, _) in &steps {
         let destination = (&started.input.json()["channel"], &started.input.json()["thread_ts"]);

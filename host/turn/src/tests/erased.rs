@@ -73,7 +73,12 @@ async fn talked(
 }
 
 async fn opened(office: &Office, woken_by: EventId) -> TurnId {
-    let wake = Wake { asked_by: woken_by, topic: Topic::parse("slack:T1:C1:1.0").unwrap(), seat: seat() };
+    let wake = Wake {
+        asked_by: woken_by,
+        topic: Topic::parse("slack:T1:C1:1.0").unwrap(),
+        seat: seat(),
+        asked: None,
+    };
     crate::open(&office.record, crate::Opening { wake, ..opening(60) }).await.unwrap().turn
 }
 

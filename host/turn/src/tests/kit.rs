@@ -4,15 +4,17 @@ use crate::{Door, Opening, Pace, TurnParts, open, run};
 use attention::Wake;
 use event::{
     Actor, Audience, Author, Digest, Event, EventId, Expected, Fact, GlobalPosition, Integrity, Label,
-    MessageReceived, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated,
+    MessageReceived, Steering, Timestamp, TurnSteered, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated,
     SeatHeld, SeatId, StreamName, Topic, TurnEnding, TurnId,
 };
 use gate::{
     Call, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec, Passed, Payload, Resource,
     ToolSpec, Touches,
 };
-use record::{Append, Fence, Record, SystemClock};
+use futures_util::future::BoxFuture;
+use record::{Append, Clock, Fence, Record, SystemClock};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
@@ -22,10 +24,27 @@ pub type Script = fn(&Call) -> Passed;
 
 type Answers = dyn Fn(&Call) -> Result<Passed, GateError> + Send + Sync;
 
+/// What happens while a call is under way: given the record, how many calls were made before, and the call.
+pub type Meanwhile = dyn Fn(Record, usize, Call) -> BoxFuture<'static, ()> + Send + Sync;
+
+/// A clock that a test can set.
+#[derive(Debug, Default)]
+pub struct SetClock(pub AtomicI64);
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().plus_ms(self.0.load(Ordering::SeqCst))
+    }
+}
+
 /// Answers from a script, and remembers every call.
 pub struct ScriptedDoor {
     script: Box<Answers>,
+    record: Record,
+    meanwhile: Mutex<Option<Arc<Meanwhile>>>,
     calls: Mutex<Vec<Call>>,
+    /// What was let go of.
+    pub abandoned: Mutex<Vec<String>>,
 }
 
 #[async_trait::async_trait]
@@ -34,9 +53,21 @@ impl Door for ScriptedDoor {
         if let Some(deltas) = deltas {
             deltas.write("…");
         }
-        let passed = (self.script)(&call);
-        self.calls.lock().unwrap().push(call);
-        passed
+        let before = {
+            let mut calls = self.calls.lock().unwrap();
+            calls.push(call.clone());
+            calls.len() - 1
+        };
+        let meanwhile = self.meanwhile.lock().unwrap().clone();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile(self.record.clone(), before, call.clone()).await;
+        }
+        (self.script)(&call)
+    }
+
+    async fn abandon(&self, call: &Call) -> Result<(), GateError> {
+        self.abandoned.lock().unwrap().push(call.tool.clone());
+        Ok(())
     }
 }
 
@@ -53,16 +84,30 @@ impl Pace for NoWait {
     }
 }
 
-struct Shelf;
+/// The tools of the office, and what of its model is known.
+pub struct Shelf {
+    pub more: &'static [(&'static str, EffectClass)],
+    pub window_tokens: Option<u32>,
+}
 
 impl Catalogue for Shelf {
     fn tools(&self) -> Vec<Arc<ToolSpec>> {
         // Out of order on purpose, and one that the seat was not granted.
-        ["web.fetch", "vault.open", "slack.post", "slack.react"].map(|name| Arc::new(tool(name))).to_vec()
+        let known = ["web.fetch", "vault.open", "slack.post", "slack.react"].map(|name| (name, EffectClass::Read));
+        let tools = known.iter().chain(self.more);
+        tools.map(|(name, effect)| Arc::new(ToolSpec { effect: *effect, ..tool(name) })).collect()
     }
 
     fn models(&self) -> Vec<Arc<ModelSpec>> {
-        Vec::new()
+        let model = |window_tokens| ModelSpec {
+            name: "scripted/story".into(),
+            plugin: "scripted".into(),
+            digest: Digest::of(b"model"),
+            window_tokens,
+            output_tokens_max: 500,
+            price_key: "scripted/story".into(),
+        };
+        self.window_tokens.map(model).map(Arc::new).into_iter().collect()
     }
 
     fn routes(&self, _plugin: &str) -> Vec<Route> {
@@ -89,6 +134,8 @@ fn tool(name: &str) -> ToolSpec {
         effect: EffectClass::Read,
         touches: Touches::Plugin,
         price_key: None,
+        exact: false,
+        recall: false,
     }
 }
 
@@ -96,16 +143,32 @@ pub struct Office {
     pub record: Record,
     pub door: Arc<ScriptedDoor>,
     pub pace: Arc<NoWait>,
+    pub clock: Arc<SetClock>,
     _folder: TempDir,
 }
 
 impl Office {
     pub async fn empty(script: impl Fn(&Call) -> Result<Passed, GateError> + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let record =
-            Record::open_sqlite(&folder.path().join("record.db"), Arc::new(SystemClock)).await.unwrap();
-        let door = Arc::new(ScriptedDoor { script: Box::new(script), calls: Mutex::default() });
-        Self { record, door, pace: Arc::default(), _folder: folder }
+        let clock = Arc::new(SetClock::default());
+        let record = Record::open_sqlite(&folder.path().join("record.db"), clock.clone()).await.unwrap();
+        let door = Arc::new(ScriptedDoor {
+            script: Box::new(script),
+            record: record.clone(),
+            meanwhile: Mutex::default(),
+            calls: Mutex::default(),
+            abandoned: Mutex::default(),
+        });
+        Self { record, door, pace: Arc::default(), clock, _folder: folder }
+    }
+
+    /// Lets this happen while a call is under way.
+    pub fn meanwhile<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        then: impl Fn(Record, usize, Call) -> F + Send + Sync + 'static,
+    ) {
+        let boxed = move |record, before, call| -> BoxFuture<'static, ()> { Box::pin(then(record, before, call)) };
+        *self.door.meanwhile.lock().unwrap() = Some(Arc::new(boxed));
     }
 
     /// An office with a held seat, in which nobody has said anything.
@@ -137,14 +200,7 @@ impl Office {
     }
 
     pub async fn message(&self, ts: &str, user: &str, text: &str) -> EventId {
-        let fact = MessageReceived {
-            place: place(ts),
-            author: Author { principal: None, external: user.into(), bot: false },
-            text: text.into(),
-            mentions_office: true,
-            subtype: String::new(),
-        };
-        self.say(&format!("message-{ts}"), fact.into()).await
+        self.say(&format!("message-{ts}"), said(ts, user, text).into()).await
     }
 
     /// Opens the turn that answers [`QUESTION`].
@@ -159,11 +215,13 @@ impl Office {
     pub fn parts(&self) -> TurnParts<ScriptedDoor> {
         TurnParts {
             record: self.record.clone(),
-            catalogue: Arc::new(Shelf),
+            catalogue: Arc::new(Shelf { more: &[], window_tokens: None }),
             pace: self.pace.clone(),
             office: "Test".to_owned(),
             answer_tools: &["slack.post", "terminal.say"],
+            hidden_families: Vec::new(),
             readable: str::to_owned,
+            is_progress: |text| text.starts_with("Working on it"),
             deltas: None,
             door: self.door.clone(),
         }
@@ -171,9 +229,14 @@ impl Office {
 
     /// Opens the turn and runs it to its end.
     pub async fn run(&self, steps_max: u32) -> (TurnId, TurnEnding) {
-        let turn = self.open(steps_max).await;
+        self.run_with(&self.parts(), opening(steps_max)).await
+    }
+
+    /// The same, with these parts.
+    pub async fn run_with(&self, parts: &TurnParts<ScriptedDoor>, opening: Opening) -> (TurnId, TurnEnding) {
+        let turn = open(&self.record, opening).await.unwrap().turn;
         let fence = self.fence(&turn).await;
-        let ending = spawnable(run(&self.parts(), &turn, fence)).await.unwrap();
+        let ending = spawnable(run(parts, &turn, fence)).await.unwrap();
         (turn, ending.ending().expect("the turn waits for nobody"))
     }
 
@@ -219,6 +282,34 @@ impl Office {
     }
 }
 
+pub fn said(ts: &str, user: &str, text: &str) -> MessageReceived {
+    MessageReceived {
+        place: place(ts),
+        author: Author { principal: None, external: user.into(), bot: false },
+        text: text.into(),
+        mentions_office: true,
+        subtype: String::new(),
+    }
+}
+
+/// Somebody says something into the turn: it stands in the record and in the turn's inbox.
+pub async fn steer(record: &Record, turn: &TurnId, ts: &str, text: &str, steering: Steering) {
+    let actor = Actor { principal: PrincipalId::host(), seat: None };
+    let message = EventId::derived(&["said", ts]);
+    let event = |id, label, fact| Proposed { id, actor: actor.clone(), cause: None, label, fact };
+    let one = |stream: String, event| {
+        record.append(StreamName::parse(&stream).unwrap(), Expected::Any, vec![event])
+    };
+    let said = event(message.clone(), channel_label(), said(ts, "U03", text).into());
+    let at = one(format!("message-{ts}"), said).await.unwrap().remove(0).global_position;
+    let (turn, by, reason) = (turn.clone(), None, "said".to_owned());
+    let id = EventId::derived(&["steered", ts]);
+    let (topic, asks) = (opening(1).wake.topic, Some(seat()));
+    let steered =
+        TurnSteered { turn: turn.clone(), topic, message, at, by, steering, reason, asks, untold: false };
+    one(format!("inbox-{turn}"), event(id, Label::host(), steered.into())).await.unwrap();
+}
+
 /// The host runs many turns at once, so a run must be able to move between threads.
 fn spawnable<F: Future + Send>(run: F) -> F {
     run
@@ -234,7 +325,7 @@ fn seat_created() -> SeatCreated {
         role: "assistant".into(),
         department: None,
         line: None,
-        grants: vec!["web.*".into(), "slack.*".into()],
+        grants: vec!["web.*".into(), "slack.*".into(), "mail.*".into()],
         accountabilities: Vec::new(),
         stands_in: None,
     }
@@ -269,7 +360,7 @@ pub fn opening(steps_max: u32) -> Opening {
     .into();
     let asked_by = EventId::derived(&["message-1.0", &fact.body().to_string()]);
     Opening {
-        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by },
+        wake: Wake { seat: seat(), topic: Topic::parse("slack:T1:C1:1.0").unwrap(), asked_by, asked: None },
         reply_to: Some(ReplyTo {
             tool: "slack.post".into(),
             destination: json!({"channel": "C1", "thread_ts": "1.0"}),
@@ -277,5 +368,7 @@ pub fn opening(steps_max: u32) -> Opening {
         }),
         model: "scripted/story".into(),
         steps_max,
+        ms_max: None,
+        drill: false,
     }
 }

@@ -10,7 +10,8 @@ use event::{Actor, Event, Fact, Label, Origin, TurnEnding};
 use gate::GateError;
 use std::collections::BTreeSet;
 
-/// The facts of a turn, without the tries that never ended and without the numbers of the others.
+/// The facts of a turn, without the tries that never ended and without the numbers of the others, step by step: of steps
+/// that run at once, the one that is begun again begins later.
 pub fn facts(events: &[Event]) -> Vec<(Fact, Label, Actor)> {
     let ended: BTreeSet<(u32, u32)> = events
         .iter()
@@ -30,6 +31,13 @@ pub fn facts(events: &[Event]) -> Vec<(Fact, Label, Actor)> {
         }
         facts.push((fact, event.label.clone(), event.actor.clone()));
     }
+    facts.sort_by_key(|(fact, _, _)| match fact {
+        Fact::TurnOpened(_) => 0,
+        Fact::StepStarted(started) => started.step,
+        Fact::StepEnded(ended) => ended.step,
+        Fact::InboxDrained(drained) => drained.before_step.saturating_sub(1),
+        _ => u32::MAX,
+    });
     facts
 }
 

@@ -48,6 +48,9 @@ fn request(input: &Value) -> Result<OutgoingRequest, ErrorCode> {
     for (name, value) in input.get("headers").and_then(Value::as_object).into_iter().flatten() {
         headers.push((name.clone(), value.as_str().unwrap_or_default().as_bytes().to_vec()));
     }
+    for n in 0..input.get("header_count").and_then(Value::as_u64).unwrap_or(0) {
+        headers.push((format!("x-{n}"), b"y".to_vec()));
+    }
     let headers =
         Fields::from_list(&headers).map_err(|e| ErrorCode::InternalError(Some(format!("{e:?}"))))?;
     let request = OutgoingRequest::new(headers);

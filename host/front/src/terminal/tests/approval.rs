@@ -62,6 +62,9 @@ fn office(record: Record) {
                         reply_to: None::<ReplyTo>,
                         model: "scripted/story".into(),
                         steps_max: 9,
+                        ms_max: None,
+                        asked: None,
+                        drill: false,
                     };
                     state(&record, "1", opened).await;
                     state(&record, "1", asked()).await;

@@ -1,6 +1,6 @@
 //! What is known to narrow, held against what two sets answer.
 
-use super::{beyond_organisation, narrows};
+use super::narrows;
 use crate::policy::tests::{load_files, shipped, shipped_files, text};
 use crate::policy::{AnswerDiff, PolicySet, questions};
 use proptest::prelude::*;
@@ -78,15 +78,6 @@ fn what_is_revoked_is_no_part_of_either_set() {
     assert!(
         narrows(&revoked, &old).unwrap_err().contains(&"the permit `assistant-fetches` is new".to_owned())
     );
-}
-
-#[test]
-fn files_that_are_not_the_organisations_own_are_named() {
-    let old = [text("seat.cedar", "a"), text("org-quiet.cedar", "b")];
-    let own = [text("seat.cedar", "a"), text("org-loud.cedar", "c"), text("cases/DENY/org-loud.json", "d")];
-    assert_eq!(beyond_organisation(&old, &own), [] as [&str; 0]);
-    let more = [text("seat.cedar", "a2"), text("org-quiet.cedar", "b"), text("cases/DENY/x.json", "d")];
-    assert_eq!(beyond_organisation(&old, &more), ["cases/DENY/x.json", "seat.cedar"]);
 }
 
 /// Conditions that hold for some requests; the last two can err.

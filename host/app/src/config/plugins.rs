@@ -1,0 +1,65 @@
+//! What holds for all plugins, and where those that a command installs are kept.
+
+use crate::place::At;
+use crate::plugin::signature;
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// Most keys that are trusted: a few people and a build machine, and an end to trying them.
+const KEYS_MAX: usize = 32;
+
+/// The section `[plugins]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginsConfig {
+    /// The folder of the components that commands installed, each under its digest; beside the record's file by
+    /// default, or beside this one where the record is no file.
+    pub folder: Option<PathBuf>,
+    /// The lock file: what is installed and granted, as text beside the configuration.
+    #[serde(default = "lock")]
+    pub lock: PathBuf,
+    /// Whether a component without a good signature by one of the keys is refused.
+    #[serde(default)]
+    pub require_signatures: bool,
+    /// The keys that are trusted: minisign public keys, the second line of a `.pub` file each.
+    #[serde(default)]
+    pub keys: Vec<String>,
+}
+
+fn lock() -> PathBuf {
+    PathBuf::from("chancery.lock")
+}
+
+impl Default for PluginsConfig {
+    fn default() -> Self {
+        Self { folder: None, lock: lock(), require_signatures: false, keys: Vec::new() }
+    }
+}
+
+impl PluginsConfig {
+    /// Says where the folder is when the file does not.
+    pub(super) fn place(&mut self, record: &At) {
+        let beside = match record {
+            // Anchored already, and anchoring an absolute path changes nothing.
+            At::Sqlite(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).with_extension("plugins")
+            }
+            At::Postgres(_) => PathBuf::from("chancery.plugins"),
+        };
+        self.folder.get_or_insert(beside);
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(self.keys.len() <= KEYS_MAX, "`[plugins] keys` names more than {KEYS_MAX} keys");
+        for key in &self.keys {
+            signature::key(key).context("`[plugins] keys`")?;
+        }
+        ensure!(
+            !self.require_signatures || !self.keys.is_empty(),
+            "`[plugins] require_signatures` is set and `keys` names none, so that no plugin could ever load: name the \
+             public keys that are trusted"
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! `chancery plugin call`: a tool tried by hand.
+//!
+//! Always holds: the call passes the gate in a seat that the owner holds, with that seat's grants, and leaves the same
+//! story on the record as any other; that a person made it by hand stands before it.
+
+use crate::config::Config;
+use crate::owner::Acting;
+use crate::seat::ActArgs;
+use crate::wire;
+use anyhow::{Context, Result, bail};
+use event::{CallTried, Fact, Label, Origin, StreamName};
+use gate::{Call, Output, Passed, Payload};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+/// What such a call is, among the duties that are no step of a turn.
+const KIND: &str = "tried";
+
+/// Calls `tool` and prints what came of it: the output alone on standard output.
+///
+/// # Errors
+/// When the arguments are no JSON object, or the record cannot be used. A no is printed, and the exit code is 1.
+pub async fn call(config: &Config, tool: &str, args: &str, act: ActArgs) -> Result<ExitCode> {
+    let input: Value = serde_json::from_str(args).context("--args is not JSON")?;
+    if !input.is_object() {
+        bail!("--args is not a JSON object, such as '{{\"name\": \"Ada\"}}'");
+    }
+    let ports = wire::Ports::system();
+    let acting = Acting::open(config, act.as_seat).await?;
+    let (gate, _) = wire::gate(config, &acting.record, wire::install(config).await?, ports).await?;
+    let seat = acting.actor.seat.clone().context("nobody acts in no seat")?;
+    let tried = CallTried { by: acting.actor.principal.clone(), seat: seat.clone(), tool: tool.to_owned() };
+    let stream = StreamName::new("seat", &seat);
+    let stated = acting.state(Vec::new(), move |_, _| Ok(vec![(stream, Fact::from(tried))])).await?;
+    let cause = stated.first().context("the record took nothing")?.id.clone();
+    let passed = gate.pass(
+        Call {
+            origin: Origin::Duty { event: cause.clone(), kind: KIND.to_owned(), attempt: 1 },
+            seat,
+            tool: tool.to_owned(),
+            topic: None,
+            asker: Some(acting.actor.principal.clone()),
+            goal: None,
+            payload: Payload::Tool(input),
+            label: Label::host(),
+            of: BTreeSet::new(),
+            cause,
+            fence: None,
+            within: Vec::new(),
+            drill: false,
+        },
+        None,
+    );
+    Ok(told(passed.await?))
+}
+
+fn told(passed: Passed) -> ExitCode {
+    let said = match passed {
+        Passed::Done { output: Output::Tool(output), .. } => {
+            let text = serde_json::to_string_pretty(&output).unwrap_or_default();
+            // A pretty-printed JSON text has line ends of its own making only.
+            text.lines().for_each(|line| println!("{}", crate::show::printable_json(line)));
+            return ExitCode::SUCCESS;
+        }
+        Passed::Done { .. } => "it is a model, and models are asked in turns".to_owned(),
+        Passed::Failed { failure, .. } => format!("failed: {}", failure.message),
+        Passed::Denied(denial) => format!("denied: {}", denial.reason),
+        Passed::Refused(refusal) => format!("refused: {}", refusal.reason),
+        Passed::Unknown { reason } => format!("its outcome is not known: {reason}"),
+        Passed::Waits { approval, expires_at } => {
+            format!("it waits for a yes until {expires_at}: chancery approval show {approval}")
+        }
+    };
+    eprintln!("{}", crate::show::one_line(&said));
+    ExitCode::FAILURE
+}

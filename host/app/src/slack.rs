@@ -1,0 +1,233 @@
+//! `chancery slack`: the manifest of the app as this office needs it, and what is missing at Slack before it can work.
+//!
+//! One table says which scope is for what; the manifest asks for these and no others, and `doctor` compares them with
+//! what the token was granted, by name. Nothing is posted and nobody is looked up.
+
+use crate::config::Config;
+use crate::doctor::Finding;
+use crate::socket::{Sockets, TOKEN as APP_TOKEN};
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use clap::Subcommand;
+use event::Route;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long Slack may take to say who the token is, in milliseconds.
+const ASK_MS_MAX: u64 = 15_000;
+/// The credential that every call of the Web API carries.
+const TOKEN: &str = "slack.bot-token";
+/// The longest name of an app, in characters. Source: Slack's manifest reference.
+const NAME_CHARS_MAX: usize = 35;
+
+/// Each scope of the bot, and what it is for.
+const SCOPES: &[(&str, &str)] = &[
+    ("app_mentions:read", "hear who mentions the office"),
+    ("channels:history", "hear what is said in public channels it is in"),
+    ("groups:history", "hear what is said in private channels it is in"),
+    ("im:history", "hear direct messages"),
+    ("mpim:history", "hear direct messages of several people"),
+    ("reactions:read", "hear the emoji that mute a thread"),
+    ("chat:write", "answer"),
+    ("reactions:write", "acknowledge with an emoji"),
+    ("emoji:read", "know the emoji of the workspace"),
+    ("commands", "take the slash command"),
+    ("files:write", "give what is longer than a message as a file"),
+];
+
+/// What is delivered, each with the scope above that allows it.
+const EVENTS: &[&str] = &[
+    "app_home_opened",
+    "app_mention",
+    "app_uninstalled",
+    "emoji_changed",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+    "reaction_added",
+    "reaction_removed",
+    "tokens_revoked",
+];
+
+/// The Slack app of this office.
+#[derive(Debug, Subcommand)]
+pub enum SlackCommand {
+    /// Print the app's manifest as JSON: paste it at api.slack.com/apps, "Create New App", "From a manifest".
+    Manifest {
+        /// Where Slack reaches this office, such as `https://office.example.com`; not needed with a socket.
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+    },
+    /// Ask Slack who the token is and compare its scopes with the manifest; exits 1 when something is missing.
+    Doctor,
+}
+
+/// Does what the command says.
+///
+/// # Errors
+/// Why not, and what to do next.
+pub async fn run(config: &Config, command: SlackCommand) -> Result<ExitCode> {
+    match command {
+        SlackCommand::Manifest { url } => {
+            println!("{}", serde_json::to_string_pretty(&manifest(config, url.as_deref())?)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        SlackCommand::Doctor => {
+            let findings = examined(config).await?;
+            for finding in &findings {
+                println!("{}  {:<14} {}", if finding.fatal { "NOT" } else { "ok " }, finding.part, finding.text);
+            }
+            let fails = findings.iter().any(|finding| finding.fatal);
+            Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
+    }
+}
+
+/// The manifest of the app.
+///
+/// # Errors
+/// When it needs an address and has none.
+pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
+    let socket = config.slack.as_ref().is_some_and(|slack| slack.socket);
+    let request = match url {
+        Some(url) if url.starts_with("https://") => {
+            json!({ "request_url": format!("{}/slack/events", url.trim_end_matches('/')) })
+        }
+        Some(url) => bail!("`{}` is not where Slack can reach this office: it is an https:// address", url.escape_debug()),
+        None if socket => json!({}),
+        None => bail!("say with `--url https://…` where Slack reaches this office, or set `socket = true` in `[slack]`"),
+    };
+    let mut command = request.clone();
+    if let Some(fields) = command.as_object_mut() {
+        if let Some(url) = fields.remove("request_url") {
+            fields.insert("url".to_owned(), url);
+        }
+        fields.insert("command".to_owned(), json!("/chancery"));
+        fields.insert("description".to_owned(), json!("How readily the office speaks here"));
+        fields.insert("usage_hint".to_owned(), json!("mode [quiet|reserved|proactive|eager]"));
+    }
+    let mut events = request.clone();
+    let mut interactivity = request;
+    if let (Some(events), Some(interactivity)) = (events.as_object_mut(), interactivity.as_object_mut()) {
+        events.insert("bot_events".to_owned(), json!(EVENTS));
+        interactivity.insert("is_enabled".to_owned(), json!(true));
+    }
+    let name: String = config.office.name.chars().take(NAME_CHARS_MAX).collect();
+    let scopes: Vec<&str> = SCOPES.iter().map(|(scope, _)| *scope).collect();
+    Ok(json!({
+        "display_information": { "name": name, "description": "An office that an organisation of agents works in" },
+        "features": {
+            "bot_user": { "display_name": name, "always_online": true },
+            "slash_commands": [command],
+            "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
+        },
+        "oauth_config": { "scopes": { "bot": scopes } },
+        "settings": {
+            "event_subscriptions": events,
+            "interactivity": interactivity,
+            "org_deploy_enabled": false,
+            "socket_mode_enabled": socket,
+            "token_rotation_enabled": false,
+        },
+    }))
+}
+
+async fn examined(config: &Config) -> Result<Vec<Finding>> {
+    let slack = config.slack.as_ref().context("there is no `[slack]` in the configuration")?;
+    let mut findings = Vec::new();
+    let mut found = |part, text: String, fatal| findings.push(Finding { part, text, fatal });
+    let has = |reference: &str| config.credentials.contains_key(reference);
+    match (slack.socket, slack.signing_secrets.len()) {
+        (true, _) if has(APP_TOKEN) => found("socket", format!("opened with `{APP_TOKEN}`"), false),
+        (true, _) => found("socket", format!("`{APP_TOKEN}` is not in `[credentials]`"), true),
+        (false, 0) => found("signing", "`slack.signing_secrets` is empty: Slack could not be told apart".into(), true),
+        (false, count) => found("signing", format!("{count} signing secrets"), false),
+    }
+    let plugin = config.plugins.iter().find(|plugin| plugin.name == "slack");
+    let files = plugin.is_some_and(|plugin| plugin.routes.iter().any(|route| route.path_prefix.starts_with("/upload/")));
+    if !files {
+        let text = "no route to https://files.slack.com/upload/: long texts are posted in several messages";
+        found("files", text.to_owned(), false);
+    }
+    match who(config).await {
+        Ok((answer, granted)) => {
+            let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
+            found("token", format!("{} in {}", text("user_id"), text("team_id")), text("bot_id") == "?");
+            match granted {
+                Some(granted) => {
+                    for (scope, what) in SCOPES.iter().filter(|(scope, _)| !granted.contains(*scope)) {
+                        found("scope", format!("`{scope}` is missing: the office cannot {what}. Install the app again from its manifest"), true);
+                    }
+                    found("scopes", format!("{} granted", granted.len()), false);
+                }
+                None => found("scopes", "Slack does not say which were granted".to_owned(), false),
+            }
+        }
+        Err(error) => found("token", format!("{error:#}"), true),
+    }
+    Ok(findings)
+}
+
+/// Who the token is, and its scopes where Slack says them.
+async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
+    let sockets = Sockets::of(config, Arc::new(egress::SystemResolver))?;
+    let url = format!("{}auth.test", sockets.api());
+    let route = Route {
+        methods: vec!["GET".to_owned()],
+        origin: crate::socket::origin_of(&url).context("the setting `api` of the plugin `slack` is no address")?,
+        path_prefix: "/".to_owned(),
+        credential: Some(TOKEN.to_owned()),
+    };
+    let deadline = Instant::now() + Duration::from_millis(ASK_MS_MAX);
+    let request = http::Request::get(&url).body(Bytes::new())?;
+    let sent = sockets.egress().send(request, &[route], deadline).await?;
+    let answer: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
+    if answer.get("ok").and_then(Value::as_bool) != Some(true) {
+        let code = answer.get("error").and_then(Value::as_str).unwrap_or("no answer of Slack's");
+        bail!("Slack says `{}`: put the bot token (xoxb-…) of an installed app into `{TOKEN}`", code.escape_debug());
+    }
+    let scopes = sent.headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
+    let scopes = scopes.map(|scopes| scopes.split(',').map(|scope| scope.trim().to_owned()).collect());
+    Ok((answer, scopes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, SCOPES, manifest};
+    use crate::Config;
+    use serde_json::json;
+    use std::path::Path;
+
+    fn config(socket: bool) -> Config {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/chancery.example.toml");
+        let mut config = Config::read(&path, []).unwrap();
+        config.slack.as_mut().unwrap().socket = socket;
+        config
+    }
+
+    #[test]
+    fn the_manifest_asks_for_what_the_office_uses_and_names_where_slack_reaches_it() {
+        let made = manifest(&config(false), Some("https://office.example.com/")).unwrap();
+        let settings = &made["settings"];
+        assert_eq!(
+            settings["event_subscriptions"]["request_url"],
+            "https://office.example.com/slack/events"
+        );
+        assert_eq!(settings["interactivity"]["is_enabled"], json!(true));
+        assert_eq!(made["oauth_config"]["scopes"]["bot"].as_array().unwrap().len(), SCOPES.len());
+        let has = |scope: &str| SCOPES.iter().any(|(one, _)| *one == scope);
+        for event in EVENTS.iter().filter_map(|event| event.strip_prefix("message.")) {
+            assert!(has(&format!("{event}:history")), "{event}");
+        }
+        let socket = manifest(&config(true), None).unwrap();
+        assert_eq!(socket["settings"]["socket_mode_enabled"], json!(true));
+        assert!(socket["settings"]["event_subscriptions"].get("request_url").is_none());
+        assert!(manifest(&config(false), None).is_err());
+        assert!(manifest(&config(false), Some("http://office.example.com")).is_err());
+    }
+}

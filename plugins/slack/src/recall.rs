@@ -1,0 +1,268 @@
+//! Reading back: whether a message that may have been posted is there.
+//!
+//! Every message carries the name of its effect as metadata ([`crate::message::named`]), so it is known again whatever
+//! Slack made of its text. The channel's history, or the thread's replies, is read around the time of the post;
+//! *absent* is said only of what was read to its end. A message that somebody deleted is absent too.
+
+use guest::{Effect, Failure, Kind, Memory};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::ids::{ChannelId, EffectKey, Ts};
+use crate::message::METADATA_TYPE;
+
+/// How long before the host's time of the post its message may stand, in milliseconds: twice what the host lets its
+/// clock and Slack's differ.
+const BEFORE_MS: u64 = 10 * 60 * 1_000;
+/// How long after it, in milliseconds: a post that was accepted slowly, and the same difference of the clocks.
+const AFTER_MS: u64 = 30 * 60 * 1_000;
+/// Messages asked for at once.
+const PAGE_MESSAGES: usize = 100;
+/// The most pages that are read: a thousand messages within forty minutes is the busiest of channels. A call of a
+/// tool makes twenty requests at most.
+const PAGES_MAX: usize = 10;
+
+/// What a post was made with, as far as it says where.
+#[derive(Debug, Deserialize)]
+struct Posted {
+    channel: ChannelId,
+    thread_ts: Option<Ts>,
+}
+
+/// Looks for the message of a post or a card.
+///
+/// # Errors
+/// What keeps Slack from showing the history, such as a missing scope.
+pub fn message(effect: &Effect, api: &Api) -> Result<Memory, Failure> {
+    let place: Posted = effect.read()?;
+    let key = EffectKey::parse(&effect.key)?;
+    let in_thread = place.thread_ts.is_some();
+    let window = Window::around(effect.around_ms);
+    if let Some(thread) = &place.thread_ts {
+        match look("conversations.replies", &place.channel, Some(thread), &window, &key, api) {
+            Ok(Looked::Found(found)) => return Ok(Memory::Found(reference(&place, &found, in_thread))),
+            Ok(Looked::TooMany) => return Ok(too_many()),
+            // Where the thread is gone the message stands in the channel, if anywhere.
+            Ok(Looked::Nothing) => {}
+            Err(failure) if failure.kind == Kind::NotFound => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(match look("conversations.history", &place.channel, None, &window, &key, api)? {
+        Looked::Found(found) => Memory::Found(reference(&place, &found, in_thread)),
+        Looked::TooMany => too_many(),
+        Looked::Nothing => Memory::Absent,
+    })
+}
+
+fn too_many() -> Memory {
+    Memory::CannotSay(format!(
+        "more than {} messages stand around that time, and it is not among those",
+        PAGES_MAX * PAGE_MESSAGES
+    ))
+}
+
+/// What the post would have given back.
+fn reference(place: &Posted, message: &Value, in_thread: bool) -> Value {
+    let text = |key: &str| message.get(key).and_then(Value::as_str);
+    let mut reference = json!({ "channel": place.channel.as_str(), "ts": text("ts") });
+    let thread = text("thread_ts");
+    if let Some(fields) = reference.as_object_mut().filter(|_| in_thread || thread.is_some()) {
+        fields.insert("thread_ts".to_owned(), json!(thread));
+    }
+    reference
+}
+
+/// From when to when, as Slack writes moments.
+struct Window {
+    oldest: String,
+    latest: String,
+}
+
+impl Window {
+    fn around(ms: u64) -> Self {
+        let seconds = |ms: u64| format!("{}.{:03}000", ms / 1_000, ms % 1_000);
+        let (oldest, latest) = (ms.saturating_sub(BEFORE_MS), ms.saturating_add(AFTER_MS));
+        Self { oldest: seconds(oldest), latest: seconds(latest) }
+    }
+}
+
+enum Looked {
+    Found(Value),
+    Nothing,
+    TooMany,
+}
+
+fn look(
+    method: &str,
+    channel: &ChannelId,
+    thread: Option<&Ts>,
+    window: &Window,
+    key: &EffectKey,
+    api: &Api,
+) -> Result<Looked, Failure> {
+    let mut cursor = String::new();
+    for _ in 0..PAGES_MAX {
+        let mut query = vec![
+            ("channel", channel.as_str().to_owned()),
+            ("oldest", window.oldest.clone()),
+            ("latest", window.latest.clone()),
+            ("inclusive", "true".to_owned()),
+            ("include_all_metadata", "true".to_owned()),
+            ("limit", PAGE_MESSAGES.to_string()),
+        ];
+        query.extend(thread.map(|thread| ("ts", thread.as_str().to_owned())));
+        if !cursor.is_empty() {
+            query.push(("cursor", cursor.clone()));
+        }
+        let page = api.read(method, &query)?;
+        let messages = page.get("messages").and_then(Value::as_array);
+        let Some(messages) = messages else {
+            let message = format!("Slack's answer to {method} has no messages");
+            return Err(Failure::new(Kind::Malformed, message));
+        };
+        if let Some(found) = messages.iter().find(|message| is_named(message, key)) {
+            return Ok(Looked::Found(found.clone()));
+        }
+        let next = page.pointer("/response_metadata/next_cursor").and_then(Value::as_str).unwrap_or_default();
+        let more = page.get("has_more").and_then(Value::as_bool).unwrap_or_default();
+        match (more || !next.is_empty(), next.is_empty()) {
+            (false, _) => return Ok(Looked::Nothing),
+            // More is there, and nothing says how to come to it.
+            (true, true) => return Ok(Looked::TooMany),
+            (true, false) => next.clone_into(&mut cursor),
+        }
+    }
+    Ok(Looked::TooMany)
+}
+
+/// Whether the message carries the name of this effect, and says where it stands.
+fn is_named(message: &Value, key: &EffectKey) -> bool {
+    let at = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
+    at("/metadata/event_type") == Some(METADATA_TYPE)
+        && at("/metadata/event_payload/key") == Some(key.as_str())
+        && at("/ts").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use guest::http::{Ask, Method, Reply, Wire};
+    use guest::{Host, Level};
+
+    use super::*;
+    use crate::recalled;
+
+    /// Answers one request after the other, and keeps what was asked.
+    struct Pages {
+        answers: RefCell<Vec<Value>>,
+        asked: RefCell<Vec<Ask>>,
+    }
+
+    impl Pages {
+        fn of(answers: &[Value]) -> Self {
+            let answers = answers.iter().rev().cloned().collect();
+            Self { answers: RefCell::new(answers), asked: RefCell::default() }
+        }
+
+        fn paths(&self) -> Vec<String> {
+            self.asked.borrow().iter().map(|ask| ask.address.path_and_query().to_owned()).collect()
+        }
+    }
+
+    impl Wire for Pages {
+        fn exchange(&self, ask: &Ask) -> Result<Reply, Failure> {
+            self.asked.borrow_mut().push(ask.clone());
+            let body = self.answers.borrow_mut().pop().unwrap().to_string().into_bytes();
+            Ok(Reply { status: 200, headers: Vec::new(), body, cut: false })
+        }
+    }
+
+    struct Office;
+
+    impl Host for Office {
+        fn setting(&self, _key: &str) -> Option<Value> {
+            None
+        }
+
+        fn credential_exists(&self, _reference: &str) -> bool {
+            true
+        }
+
+        fn log(&self, _level: Level, _line: &str) {}
+    }
+
+    fn effect(input: Value) -> Effect {
+        Effect { tool: "slack.post".into(), input, key: "effect_1".into(), around_ms: 1_700_000_000_123 }
+    }
+
+    fn page(messages: Value, next: &str) -> Value {
+        json!({"ok": true, "messages": messages, "has_more": !next.is_empty(),
+            "response_metadata": {"next_cursor": next}})
+    }
+
+    fn ours(ts: &str, key: &str) -> Value {
+        json!({"ts": ts, "text": "x", "metadata": {"event_type": METADATA_TYPE, "event_payload": {"key": key}}})
+    }
+
+    #[test]
+    fn a_message_is_found_by_the_name_it_carries_and_by_nothing_else() {
+        let others = json!([
+            {"ts": "5.0", "text": "effect_1"},
+            {"ts": "4.0", "metadata": {"event_type": "another_app", "event_payload": {"key": "effect_1"}}},
+            ours("3.0", "effect_2"),
+        ]);
+        let wire = Pages::of(&[page(others, "bmV4dA=="), page(json!([ours("2.0", "effect_1")]), "")]);
+        let said = recalled(&effect(json!({"channel": "C012", "text": "x"})), &Office, &wire).unwrap();
+        assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0"})));
+        assert!(wire.asked.borrow().iter().all(|ask| ask.method == Method::Get && ask.body.is_empty()));
+        assert_eq!(
+            wire.paths(),
+            [
+                "/api/conversations.history?channel=C012&oldest=1699999400.123000&latest=1700001800.123000&inclusive=true&include_all_metadata=true&limit=100",
+                "/api/conversations.history?channel=C012&oldest=1699999400.123000&latest=1700001800.123000&inclusive=true&include_all_metadata=true&limit=100&cursor=bmV4dA%3D%3D",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reply_is_looked_for_in_its_thread_and_then_in_the_channel() {
+        let input = json!({"channel": "C012", "thread_ts": "1.0", "text": "x"});
+        let mut reply = ours("2.0", "effect_1");
+        reply["thread_ts"] = json!("1.0");
+        let wire = Pages::of(&[page(json!([{"ts": "1.0"}, reply]), "")]);
+        let said = recalled(&effect(input.clone()), &Office, &wire).unwrap();
+        assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"})));
+        assert!(wire.paths()[0].starts_with("/api/conversations.replies?channel=C012&"), "{:?}", wire.paths());
+        assert!(wire.paths()[0].ends_with("&ts=1.0"));
+        // The parent was deleted: Slack put it into the channel.
+        for first in [json!({"ok": false, "error": "thread_not_found"}), page(json!([{"ts": "1.0"}]), "")] {
+            let wire = Pages::of(&[first, page(json!([ours("2.0", "effect_1")]), "")]);
+            let said = recalled(&effect(input.clone()), &Office, &wire).unwrap();
+            assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": null})));
+        }
+    }
+
+    #[test]
+    fn absent_is_said_only_of_what_was_read_to_its_end() {
+        let input = json!({"channel": "C012", "text": "x"});
+        let said = |answers: &[Value]| recalled(&effect(input.clone()), &Office, &Pages::of(answers));
+        assert_eq!(said(&[page(json!([]), "")]), Ok(Memory::Absent));
+        let endless: Vec<Value> = (0..PAGES_MAX).map(|_| page(json!([ours("3.0", "effect_2")]), "n")).collect();
+        assert!(matches!(said(&endless), Ok(Memory::CannotSay(_))));
+        let mut no_way_on = page(json!([]), "");
+        no_way_on["has_more"] = json!(true);
+        assert!(matches!(said(&[no_way_on]), Ok(Memory::CannotSay(_))));
+        let missing = json!({"ok": false, "error": "missing_scope", "needed": "channels:history"});
+        assert_eq!(said(&[missing]).unwrap_err().kind, Kind::NotAllowed);
+        assert_eq!(said(&[json!({"ok": true})]).unwrap_err().kind, Kind::Malformed);
+    }
+
+    #[test]
+    fn what_leaves_no_message_to_find_cannot_be_told() {
+        let effect = Effect { tool: "slack.whisper".into(), ..effect(json!({})) };
+        assert!(matches!(recalled(&effect, &Office, &Pages::of(&[])), Ok(Memory::CannotSay(_))));
+    }
+}
