@@ -20,7 +20,8 @@ fn plugin(config: &PathBuf, arguments: &[&str]) -> (bool, String) {
     let mut all = vec!["plugin"];
     all.extend(arguments);
     let output = run(config, &all);
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
 
@@ -178,10 +179,8 @@ async fn a_signature_comes_along_from_an_address_and_from_a_registry() {
     ])
     .await;
     let registry = Registry::start();
-    let layers: [(&str, &[u8]); 2] = [
-        ("application/wasm", &bytes),
-        ("application/vnd.chancery.signature.minisign", signature.as_bytes()),
-    ];
+    let layers: [(&str, &[u8]); 2] =
+        [("application/wasm", &bytes), ("application/vnd.chancery.signature.minisign", signature.as_bytes())];
     registry.push("team/hostile", "1", &layers).await;
     let keys = format!("[plugins]\nkeys = [\"{}\"]\n", good.pk.to_base64());
     let registered = format!("http://{}", registry.host);
@@ -192,11 +191,9 @@ async fn a_signature_comes_along_from_an_address_and_from_a_registry() {
     }
     // A signature that is there and not good stops it, also where none is required.
     let other = component("0.1.1");
-    let origin = serve(vec![
-        ("/hostile.wasm", Ok(other)),
-        ("/hostile.wasm.minisig", Ok(signature.into_bytes())),
-    ])
-    .await;
+    let origin =
+        serve(vec![("/hostile.wasm", Ok(other)), ("/hostile.wasm.minisig", Ok(signature.into_bytes()))])
+            .await;
     let (_kit, config) = office(&[&origin], &keys).await;
     let (well, said) = plugin(&config, &["install", &format!("{origin}/hostile.wasm")]);
     assert!(!well && said.contains("is not the file that was signed"), "{said}");

@@ -31,6 +31,8 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Whether it is a drill.
+    pub drill: bool,
     /// Origins of this machine that guests may reach, beside those of Slack and the site.
     pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
@@ -81,6 +83,7 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            drill: false,
             loopback: Vec::new(),
             more: String::new(),
             slack_more: String::new(),
@@ -133,6 +136,7 @@ owner = "{owner}"
 model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
+drill = {drill}
 [record]
 {record}
 [listen]
@@ -174,6 +178,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
+            drill = self.drill,
             day = self.day,
         );
         self.plugin(&mut text, "terminal", "");

@@ -130,6 +130,7 @@ pub(super) fn call(
         cause: event.clone(),
         fence: Some(desk.fence.clone()),
         within: Vec::new(),
+        drill: false,
     })
 }
 
