@@ -12,7 +12,7 @@ use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
 use crate::plain::ready_plain;
-use event::{Digest, PluginGranted, Route};
+use event::{Directory, Digest, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +27,7 @@ pub struct Loaded {
     digest: Digest,
     pub(crate) routes: Arc<[Route]>,
     pub(crate) settings: Arc<BTreeMap<String, Value>>,
+    pub(crate) directories: Arc<[Directory]>,
     pub(crate) ready: Ready,
 }
 
@@ -72,8 +73,9 @@ impl Loaded {
             World::Guard => ready_guard(engine, &component, &manifest, &digest).await?,
         };
         let routes = grant.map(|grant| grant.routes.as_slice()).unwrap_or_default().into();
+        let directories = grant.map(|grant| grant.directories.as_slice()).unwrap_or_default().into();
         let settings = Arc::new(grant.map(|grant| grant.settings.clone()).unwrap_or_default());
-        Ok(Self { manifest, digest, routes, settings, ready })
+        Ok(Self { manifest, digest, routes, settings, directories, ready })
     }
 
     /// What it says about itself and asks for.
@@ -115,6 +117,7 @@ fn check_guards_grant(grant: &PluginGranted) -> Result<(), LoadError> {
         }
         PluginGranted { routes, .. } if !routes.is_empty() => given("a route"),
         PluginGranted { settings, .. } if !settings.is_empty() => given("settings"),
+        PluginGranted { directories, .. } if !directories.is_empty() => given("a folder"),
         _ => Ok(()),
     }
 }

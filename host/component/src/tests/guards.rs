@@ -170,7 +170,8 @@ async fn a_guard_that_was_granted_anything_does_not_load() {
         digest: digest(&file),
         routes: Vec::new(),
         settings: BTreeMap::new(),
-        reason: String::new(),
+        directories: Vec::new(),
+            reason: String::new(),
     };
     let route = |credential: Option<&str>| Route {
         methods: vec!["GET".to_owned()],

@@ -137,6 +137,7 @@ pub(super) fn granted(routes: Vec<Route>) -> PluginGranted {
         digest: digest(&component("hostile")),
         routes,
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
+        directories: Vec::new(),
         reason: String::new(),
     }
 }
