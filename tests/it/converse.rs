@@ -87,7 +87,8 @@ fn calls_of_models(events: &[Event]) -> usize {
 async fn a_useful_word_is_said_unasked_and_banter_is_left_alone() {
     let kit = kit("mode = \"proactive\"").await;
     let office = kit.open().await;
-    office.deliver(&message("Ev1", CHANNEL, "U01ALICE", "1.000001", "banter banter")).await;
+    // In another channel: the model is shown what was said before in the same one, and a script knows words alone.
+    office.deliver(&message("Ev1", "C09", "U01ALICE", "1.000001", "banter banter")).await;
     office.deliver(&message("Ev2", CHANNEL, "U01ALICE", "2.000001", "how did we deploy last time?")).await;
     let events = office.until_turns_ended(1).await;
     let mut decided = decisions(&events);
@@ -186,7 +187,8 @@ async fn whoever_asks_is_answered_whatever_the_model_thinks_or_fails_to_say() {
     let kit = kit("mode = \"quiet\"").await;
     let office = kit.open().await;
     for (n, text) in ["<@U0BOT> banter", "<@U0BOT> broken", "<@U0BOT> anything else"].iter().enumerate() {
-        office.deliver(&app_mention(&format!("Ev{n}"), CHANNEL, "U01ALICE", &format!("{n}.000001"), text)).await;
+        let channel = format!("C1{n}");
+        office.deliver(&app_mention(&format!("Ev{n}"), &channel, "U01ALICE", &format!("{n}.000001"), text)).await;
     }
     let events = office.until_turns_ended(3).await;
     let mut found: Vec<(Choice, String)> =
@@ -261,6 +263,70 @@ async fn two_programs_stop_talking_after_as_many_answers_as_the_operator_allows_
     assert_eq!(choices, [Choice::Answer, Choice::Answer, Choice::Pass, Choice::Pass]);
     assert_eq!(kit.slack.posts().len(), 2);
     assert!(!kit.slack.posts().iter().any(|post| post.to_string().contains("<@")));
+    office.stop().await;
+}
+
+fn slash(user: &str, text: &str, trigger: &str) -> Value {
+    json!({"type": "slash_command", "command": "/chancery", "text": text, "team_id": tests::slack::TEAM,
+        "channel_id": CHANNEL, "user_id": user, "trigger_id": trigger, "is_enterprise_install": "false"})
+}
+
+#[tokio::test]
+async fn the_owner_sets_a_mode_with_the_slash_command_and_whoever_else_uses_it_is_told() {
+    let mut kit = kit("mode = \"reserved\"").await;
+    kit.owner = format!("person_slack.{}.U01ALICE", tests::slack::TEAM);
+    let office = kit.open().await;
+    for (n, (user, text)) in
+        [("U02BOB", "mode eager"), ("U01ALICE", "mode quiet"), ("U02BOB", "mode"), ("U02BOB", "")].into_iter().enumerate()
+    {
+        office.deliver(&slash(user, text, &format!("{n}.x"))).await;
+        let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+        office.until("it was told", |events| events.iter().filter(sent).count() > n).await;
+    }
+    let said: Vec<String> =
+        kit.slack.whispers().iter().map(|whisper| whisper["text"].as_str().unwrap().to_owned()).collect();
+    for (said, wanted) in said.iter().zip(["nothing has changed", "`quiet`", "`quiet`", "mention me"]) {
+        assert!(said.contains(wanted), "{said}");
+    }
+    let events = office.events().await;
+    let set = events.iter().filter(|event| matches!(event.fact, Fact::ModeSet(_))).count();
+    assert_eq!((set, said.len()), (1, 4));
+    office.stop().await;
+}
+
+fn home(event_id: &str, user: &str) -> Value {
+    let mut payload = message(event_id, "D01", user, "9.000001", "");
+    payload["event"] = json!({"type": "app_home_opened", "user": user, "channel": "D01", "tab": "home",
+        "event_ts": "9.000001"});
+    payload
+}
+
+#[tokio::test]
+async fn the_home_tab_shows_the_owner_what_the_purse_holds_and_nobody_else() {
+    let mut kit = kit("mode = \"reserved\"").await;
+    kit.owner = format!("person_slack.{}.U01ALICE", tests::slack::TEAM);
+    let office = kit.open().await;
+    for (n, user) in ["U01ALICE", "U02BOB"].into_iter().enumerate() {
+        office.deliver(&home(&format!("Ev{n}"), user)).await;
+        let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+        office.until("it was published", |events| events.iter().filter(sent).count() > n).await;
+    }
+    let homes = kit.slack.homes();
+    let of = |user: &str| homes.iter().find(|home| home["user_id"] == user).unwrap()["view"].to_string();
+    assert!(of("U01ALICE").contains("organisation-day") && of("U01ALICE").contains("*reserved*"));
+    assert!(!of("U02BOB").contains("organisation-day") && of("U02BOB").contains("*reserved*"));
+    office.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_sees_at_once_that_it_was_seen_where_the_operator_wants_that() {
+    let kit = kit("weighs_asked = false\nseen = \"eyes\"").await;
+    let office = kit.open().await;
+    office.deliver(&app_mention("Ev1", CHANNEL, "U01ALICE", "1.000001", "<@U0BOT> banter")).await;
+    let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));
+    office.until("an emoji and an answer", |events| events.iter().filter(sent).count() == 2).await;
+    assert_eq!(kit.slack.reactions(), [json!({"channel": CHANNEL, "timestamp": "1.000001", "name": "eyes"})]);
+    assert_eq!(kit.slack.posts().len(), 1);
     office.stop().await;
 }
 

@@ -3,10 +3,12 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod approvals;
+mod boundaries;
 mod canary;
 mod cards;
 mod converse;
 mod crash;
+mod effects;
 mod flow;
 mod guards;
 mod hostile;

@@ -129,6 +129,7 @@ async fn call(office: &Office, request: InferRequest, step: u32) -> Call {
         cause: events.last().unwrap().id.clone(),
         fence: None,
         within: Vec::new(),
+        drill: false,
     }
 }
 

@@ -241,6 +241,11 @@ async fn the_work_of_a_vacant_seat_is_done_by_the_one_that_stands_in_and_returns
     hello(&office, 2).await;
     let events = office.until_turns_ended(2).await;
     assert_eq!(turns_of(&events), [seat("second"), seat("front-desk")], "what was done is not done again");
+    let asked = events.iter().filter_map(|event| match &event.fact {
+        Fact::TurnOpened(body) => Some(body.asked.clone()),
+        _ => None,
+    });
+    assert_eq!(asked.collect::<Vec<_>>(), [Some(seat("front-desk")), None], "a turn says for whom it is");
     let last = events.iter().rfind(|event| event.fact.kind() == "turn.ended").unwrap();
     assert_eq!(last.actor.principal.as_str(), "agent_new");
     office.stop().await;

@@ -4,7 +4,7 @@
 use event::Fact;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
-use tests::Kit;
+use tests::{Kit, host};
 use tests::slack::app_mention;
 use tests::socket::{APP_TOKEN, Socket};
 
@@ -38,6 +38,18 @@ async fn a_mention_over_the_socket_is_acknowledged_and_answered_and_a_renewed_co
     assert!(!format!("{events:?}").contains(APP_TOKEN));
     office.stop().await;
     socket.until("every connection ended", |socket| socket.connections().1 == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_names_the_scopes_that_the_token_lacks_and_what_each_is_for() {
+    let kit = Kit::new().await;
+    let config = kit.write();
+    let output = host::run(&config, &["slack", "doctor"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success());
+    assert!(text.contains("U0BOT in T01TEST"), "{text}");
+    assert!(text.contains("`emoji:read` is missing: the office cannot know the emoji of the workspace"), "{text}");
+    assert!(!text.contains("`chat:write` is missing"), "{text}");
 }
 
 const CLIENT: &str = r#"

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Where `chancery` is: beside the tests, or where `CHANCERY_BIN` says.
 pub fn binary() -> PathBuf {
@@ -42,6 +43,25 @@ impl Host {
         let config = config.to_path_buf();
         // On a thread of its own: what the host asks while it starts is answered by servers of the test.
         tokio::task::spawn_blocking(move || Self::started(&config, Command::new(binary()))).await.unwrap()
+    }
+
+    /// The same, with what it logs, line by line.
+    pub async fn serve_heard(config: &Path) -> (Self, UnboundedReceiver<String>) {
+        let config = config.to_path_buf();
+        let mut command = Command::new(binary());
+        command.stderr(Stdio::piped());
+        let started = tokio::task::spawn_blocking(move || Self::started(&config, command));
+        let mut host = started.await.unwrap();
+        let log = BufReader::new(host.child.stderr.take().unwrap());
+        let (says, heard) = unbounded_channel();
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                eprintln!("{line}");
+                // Nobody listens any more once the test has heard enough.
+                let _ = says.send(line);
+            }
+        });
+        (host, heard)
     }
 
     /// The same, with every line it logs, at every level, in the file `log`.

@@ -31,6 +31,8 @@ pub struct Kit {
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
     pub lease_ms: i64,
+    /// Whether it is a drill.
+    pub drill: bool,
     /// Origins of this machine that guests may reach, beside those of Slack and the site.
     pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
@@ -81,6 +83,7 @@ impl Kit {
             day: "5.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
+            drill: false,
             loopback: Vec::new(),
             more: String::new(),
             slack_more: String::new(),
@@ -133,6 +136,7 @@ owner = "{owner}"
 model = "{model}"
 steps_max = {steps}
 lease_ms = {lease}
+drill = {drill}
 [record]
 {record}
 [listen]
@@ -157,7 +161,7 @@ grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{mo
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "{model}"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",
@@ -174,6 +178,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
+            drill = self.drill,
             day = self.day,
         );
         self.plugin(&mut text, "terminal", "");
@@ -212,6 +217,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             keys: app::wire::signing_keys(&built.config).unwrap(),
             clock: built.clock.clone(),
             journal: None,
+            socket: None,
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -221,7 +227,8 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         let listening = tokio::spawn(front::listen(listener, front::router(front), until));
         let office = built.clone();
         let running = tokio::spawn(async move {
-            let socket = app::serve::socket(office.clone(), stop.clone());
+            let (line, _) = watch::channel(front::slack::socket::Line::default());
+            let socket = app::serve::socket(office.clone(), line, stop.clone());
             tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
         });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }

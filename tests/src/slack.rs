@@ -3,13 +3,14 @@
 //! It answers as the documented API does; an independent emulator plays the same story in the demo.
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, post};
+use axum::routing::{any, get, post};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// The office's user on this Slack.
@@ -30,6 +31,8 @@ pub enum Mood {
     NotInChannel,
     /// Accept the message and drop the connection without an answer.
     LoseAnswer,
+    /// Drop the connection without taking the message.
+    LoseRequest,
     /// Accept the message and take a while before answering.
     Slow,
     /// Ask to wait a second.
@@ -38,10 +41,17 @@ pub enum Mood {
 
 struct Inner {
     posts: Vec<Value>,
+    /// When each post arrived, in milliseconds since 1970.
+    arrived: Vec<i64>,
+    /// How often history or replies were asked for.
+    looked: usize,
+    /// What is said to whoever asks for history, when that is not to work.
+    history_error: Option<String>,
     updates: Vec<Value>,
     whispers: Vec<Value>,
     tokens: Vec<String>,
     reactions: Vec<Value>,
+    homes: Vec<Value>,
     sockets: Option<String>,
     mood: Mood,
 }
@@ -59,19 +69,26 @@ impl Slack {
     pub async fn serve() -> Self {
         let inner = Arc::new(Mutex::new(Inner {
             posts: Vec::new(),
+            arrived: Vec::new(),
+            looked: 0,
+            history_error: None,
             updates: Vec::new(),
             whispers: Vec::new(),
             tokens: Vec::new(),
             reactions: Vec::new(),
+            homes: Vec::new(),
             sockets: None,
             mood: Mood::Good,
         }));
         let router = Router::new()
             .route("/api/auth.test", any(auth_test))
             .route("/api/chat.postMessage", post(post_message))
+            .route("/api/conversations.history", get(history))
+            .route("/api/conversations.replies", get(history))
             .route("/api/chat.update", post(update))
             .route("/api/chat.postEphemeral", post(post_ephemeral))
             .route("/api/reactions.add", post(react))
+            .route("/api/views.publish", post(publish))
             .route("/api/emoji.list", any(emoji))
             .route("/api/apps.connections.open", any(sockets))
             .with_state(inner.clone());
@@ -101,6 +118,11 @@ impl Slack {
         self.inner.lock().unwrap().sockets = Some(socket.origin.replacen("http://", "ws://", 1));
     }
 
+    /// The Home tabs that were published.
+    pub fn homes(&self) -> Vec<Value> {
+        self.inner.lock().unwrap().homes.clone()
+    }
+
     /// The emoji that were put on messages.
     pub fn reactions(&self) -> Vec<Value> {
         self.inner.lock().unwrap().reactions.clone()
@@ -110,6 +132,16 @@ impl Slack {
     pub fn cards(&self) -> Vec<(String, Value)> {
         let posts = self.posts().into_iter().enumerate();
         posts.filter(|(_, post)| !buttons(post).is_empty()).map(|(n, post)| (ts_of(n + 1), post)).collect()
+    }
+
+    /// How often history or replies were asked for.
+    pub fn looked(&self) -> usize {
+        self.inner.lock().unwrap().looked
+    }
+
+    /// Lets history and replies answer with this error, or as documented again.
+    pub fn set_history_error(&self, error: Option<&str>) {
+        self.inner.lock().unwrap().history_error = error.map(str::to_owned);
     }
 
     /// The bearer tokens that came with calls.
@@ -132,8 +164,9 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
-    axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false}))
+    let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
+    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
     .into_response()
 }
 
@@ -152,9 +185,14 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
         )
             .into_response();
     }
+    let broken = || axum::body::Body::from_stream(Broken);
+    if mood == Mood::LoseRequest {
+        return (StatusCode::OK, [("content-length", "100")], broken()).into_response();
+    }
     let ts = {
         let mut inner = inner.lock().unwrap();
         inner.posts.push(body.0.clone());
+        inner.arrived.push(record::Clock::now(&record::SystemClock).0);
         ts_of(inner.posts.len())
     };
     if mood == Mood::Slow {
@@ -162,12 +200,51 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     }
     if mood == Mood::LoseAnswer {
         // A body that breaks off: the connection ends before the length that was promised.
-        let broken = axum::body::Body::from_stream(Broken);
-        return (StatusCode::OK, [("content-length", "100")], broken).into_response();
+        return (StatusCode::OK, [("content-length", "100")], broken()).into_response();
     }
     axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts,
         "message": {"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]}}))
     .into_response()
+}
+
+/// Both methods that show messages, newest first, a page of one at a time. A message arrived when it arrived, whatever
+/// its ts says: the ts of this server are made to be told apart.
+async fn history(
+    State(inner): Shared,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Response {
+    note_token(&inner, &headers);
+    // Ids, moments and cursors need no decoding.
+    let pairs = query.iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
+    let asked: BTreeMap<String, String> = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let mut inner = inner.lock().unwrap();
+    inner.looked += 1;
+    if let Some(error) = &inner.history_error {
+        return axum::Json(json!({"ok": false, "error": error})).into_response();
+    }
+    let ms = |name: &str| (asked.get(name).and_then(|text| text.parse::<f64>().ok())).map(|s| (s * 1e3) as i64);
+    let within = ms("oldest").unwrap_or(0)..=ms("latest").unwrap_or(i64::MAX);
+    let posts = inner.posts.iter().zip(&inner.arrived).enumerate();
+    let mut found: Vec<Value> = posts
+        .filter(|(_, (post, at))| post["channel"] == asked["channel"].as_str() && within.contains(*at))
+        .filter(|(_, (post, _))| post["thread_ts"].as_str() == asked.get("ts").map(String::as_str))
+        .map(|(n, (post, _))| {
+            let mut message = json!({"type": "message", "user": BOT_USER, "ts": ts_of(n + 1), "text": post["text"],
+                "thread_ts": post["thread_ts"]});
+            if asked.get("include_all_metadata").map(String::as_str) == Some("true") {
+                message["metadata"] = post["metadata"].clone();
+            }
+            message
+        })
+        .collect();
+    found.reverse();
+    let start = asked.get("cursor").and_then(|cursor| cursor.parse::<usize>().ok()).unwrap_or(0);
+    let more = found.len() > start + 1;
+    let next = if more { (start + 1).to_string() } else { String::new() };
+    let page: Vec<Value> = found.into_iter().skip(start).take(1).collect();
+    axum::Json(json!({"ok": true, "messages": page, "has_more": more, "response_metadata": {"next_cursor": next}}))
+        .into_response()
 }
 
 async fn update(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
@@ -187,6 +264,12 @@ async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>
     note_token(&inner, &headers);
     inner.lock().unwrap().reactions.push(body.0);
     axum::Json(json!({"ok": true})).into_response()
+}
+
+async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+    note_token(&inner, &headers);
+    inner.lock().unwrap().homes.push(body.0);
+    axum::Json(json!({"ok": true, "view": {"id": "V1"}})).into_response()
 }
 
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {

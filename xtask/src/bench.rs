@@ -7,6 +7,7 @@ mod figures;
 mod gate;
 mod purse;
 mod record;
+mod turn;
 
 use std::ffi::OsStr;
 use std::process::Stdio;
@@ -30,6 +31,7 @@ enum Part {
     Gate(gate::Options),
     Purse(purse::Options),
     Record(record::Options),
+    Turn(turn::Options),
 }
 
 /// Measures.
@@ -41,6 +43,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
         Part::Gate(options) => gate::run(options),
         Part::Purse(options) => purse::run(options),
         Part::Record(options) => record::run(options),
+        Part::Turn(options) => turn::run(options),
     }
 }
 

@@ -124,7 +124,10 @@ impl Stage {
             Self::Guests => prepare::all_guests().map(passed),
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Solver => Ok(solver()),
-            Self::Tests => runner::run(paths, args).map(Outcome::Tested),
+            Self::Tests => {
+                registry();
+                runner::run(paths, args).map(Outcome::Tested)
+            }
             Self::Clippy => {
                 let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
                 pass(prepare::cargo(paths).args(lint)).map(passed)
@@ -142,6 +145,14 @@ fn solver() -> Outcome {
         Outcome::Passed
     } else {
         Outcome::Skipped("nothing is proved: no cvc5 (https://cvc5.github.io), and CVC5 names none")
+    }
+}
+
+/// Installs the registry that tests of plugins pull from, where that is possible. Without it these tests fail, and say
+/// what to install.
+fn registry() {
+    if !is_there(Command::new("docker-registry").arg("--version")) && apt::is_here() {
+        let _ = apt::install(&["docker-registry"]);
     }
 }
 

@@ -4,7 +4,8 @@
 //! Two followers of the record, each with a cursor of its own, so that a click never waits for Slack to take a card.
 //! A host that works on one holds its lease meanwhile; whatever is done for an event bears being done again: a card
 //! is one effect, and an answer that stands is not taken twice. So a host that is killed between two steps loses
-//! nothing, and leaves at worst a card whose posting nobody knows the outcome of, which is never posted again.
+//! nothing, and leaves at worst a card whose posting nobody knows the outcome of. That one is never posted again: it is
+//! read back, and once it is found it is changed like any other.
 //! Deliberately absent: who may answer, which the gate decides, and the look of a card, which is the plugin's.
 
 mod answer;
@@ -17,7 +18,7 @@ pub use show::arguments;
 use crate::serve::{may_pass, news};
 use crate::wire::Office;
 use anyhow::Result;
-use event::{Event, Fact, GlobalPosition};
+use event::{Event, Fact, GlobalPosition, ReadBack};
 use record::{Fence, Lease};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +61,8 @@ impl Work {
                 | Fact::ApprovalExpired(_)
                 | Fact::ApprovalSpent(_),
             ) => true,
+            // It may be a card whose posting nobody knew the outcome of.
+            (Self::Cards, Fact::EffectRecalled(body)) => matches!(body.said, ReadBack::Found { .. }),
             (Self::Answers, Fact::DeliveryClassified(body)) => {
                 body.reason == converse::Reason::ApprovalAnswer.word()
             }
@@ -218,6 +221,7 @@ async fn handle(desk: &Desk<'_>, work: Work, event: &Event) -> Result<()> {
     match (work, &event.fact) {
         (Work::Answers, Fact::DeliveryClassified(body)) => answer::click(desk, event, body).await,
         (Work::Cards, Fact::ApprovalAsked(asked)) => show::card(desk, event, asked).await,
+        (Work::Cards, Fact::EffectRecalled(body)) => show::recalled(desk, body).await,
         (Work::Cards, fact) => show::outcome(desk, event, fact).await,
         (Work::Answers, _) => Ok(()),
     }

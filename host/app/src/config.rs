@@ -124,9 +124,6 @@ pub struct OfficeConfig {
     /// The model that seat thinks with, such as `scripted/story`; or the `[[model]]` for `main`.
     #[serde(default)]
     pub model: String,
-    /// The model that judges what a call may do whose tool declares no effect class; where there is none, each such
-    /// call waits for a person's yes.
-    pub classifier: Option<String>,
     /// The most steps of one turn.
     #[serde(default = "steps_max")]
     pub steps_max: u32,
@@ -431,8 +428,14 @@ impl Config {
             bail!("the seat `{}` is configured twice", twice.name);
         }
         self.installs.check()?;
-        self.converse.manner()?;
+        self.manner()?;
         self.owner().map(drop)
+    }
+
+    /// Whether Slack's deliveries come over a connection that the office opens.
+    #[must_use]
+    pub fn has_socket(&self) -> bool {
+        self.slack.as_ref().is_some_and(|slack| slack.socket)
     }
 
     /// Where compiled guests are kept.

@@ -71,7 +71,7 @@ pub async fn record_show(config: &Config, args: &ShowArgs) -> Result<ExitCode> {
 }
 
 /// A reader that has seen enough, such as `head`, is no error.
-fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
+pub(crate) fn pipe_may_end(printed: Result<()>) -> Result<ExitCode> {
     match printed {
         Err(error)
             if error
@@ -111,6 +111,4 @@ fn anchor(text: &str) -> Result<Anchor> {
 /// When the terminal does not take it.
 pub(crate) fn print(text: &str) -> Result<ExitCode> {
     pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
-}
-
 }

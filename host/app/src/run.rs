@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
+use front::slack::socket::Line;
 use front::{Front, Look, Session, chat, router};
 use gate::Answer;
 use record::Status;
@@ -79,12 +80,14 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
     let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
     let (tell, status) = watch::channel(Status::default());
+    let (line, heard) = watch::channel(Line::default());
     let front = Front {
         record: office.record.clone(),
         host: PrincipalId::host(),
         keys,
         clock: office.clock.clone(),
         journal: journal.is_some().then_some(status),
+        socket: office.config.has_socket().then_some(heard),
     };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
@@ -112,7 +115,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
-    let socket = serve::socket(office.clone(), stop.clone());
+    let socket = serve::socket(office.clone(), line, stop.clone());
     let working = async {
         tokio::try_join!(listening, serve::run(office.clone(), stop), socket)?;
         // Nothing is appended from here on: the journal can be brought to the record's end.

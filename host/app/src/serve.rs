@@ -16,6 +16,7 @@ use fold::Projection;
 use fold::message::{TopicRow, Topics};
 use fold::setting;
 use fold::turn::TurnRow;
+use front::slack::socket::Line;
 use gate::{Call, Output, Passed, Payload};
 use record::Lease;
 use serde_json::{Value, json};
@@ -132,13 +133,12 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
 ///
 /// # Errors
 /// When Slack says that there will be none.
-pub async fn socket(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
-    if !office.config.slack.as_ref().is_some_and(|slack| slack.socket) {
+pub async fn socket(office: Arc<Office>, line: watch::Sender<Line>, stop: watch::Receiver<bool>) -> Result<()> {
+    if !office.config.has_socket() {
         return Ok(());
     }
     let sockets = crate::socket::Sockets::of(&office.config, Arc::new(egress::SystemResolver))?;
     let inbox = front::Inbox::new(office.record.clone(), event::PrincipalId::host());
-    let (line, _) = watch::channel(front::slack::socket::Line::default());
     let kept = front::slack::socket::keep(Arc::new(sockets), inbox, line, stop).await;
     kept.map_err(|why| anyhow::anyhow!("no socket to Slack: {why}"))
 }

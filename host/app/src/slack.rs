@@ -35,11 +35,13 @@ const SCOPES: &[(&str, &str)] = &[
     ("chat:write", "answer"),
     ("reactions:write", "acknowledge with an emoji"),
     ("emoji:read", "know the emoji of the workspace"),
+    ("commands", "take the slash command"),
     ("files:write", "give what is longer than a message as a file"),
 ];
 
 /// What is delivered, each with the scope above that allows it.
 const EVENTS: &[&str] = &[
+    "app_home_opened",
     "app_mention",
     "app_uninstalled",
     "emoji_changed",
@@ -100,6 +102,15 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         None if socket => json!({}),
         None => bail!("say with `--url https://…` where Slack reaches this office, or set `socket = true` in `[slack]`"),
     };
+    let mut command = request.clone();
+    if let Some(fields) = command.as_object_mut() {
+        if let Some(url) = fields.remove("request_url") {
+            fields.insert("url".to_owned(), url);
+        }
+        fields.insert("command".to_owned(), json!("/chancery"));
+        fields.insert("description".to_owned(), json!("How readily the office speaks here"));
+        fields.insert("usage_hint".to_owned(), json!("mode [quiet|reserved|proactive|eager]"));
+    }
     let mut events = request.clone();
     let mut interactivity = request;
     if let (Some(events), Some(interactivity)) = (events.as_object_mut(), interactivity.as_object_mut()) {
@@ -112,7 +123,8 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         "display_information": { "name": name, "description": "An office that an organisation of agents works in" },
         "features": {
             "bot_user": { "display_name": name, "always_online": true },
-            "app_home": { "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
+            "slash_commands": [command],
+            "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
         },
         "oauth_config": { "scopes": { "bot": scopes } },
         "settings": {
@@ -182,4 +194,40 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
     let scopes = sent.headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
     let scopes = scopes.map(|scopes| scopes.split(',').map(|scope| scope.trim().to_owned()).collect());
     Ok((answer, scopes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, SCOPES, manifest};
+    use crate::Config;
+    use serde_json::json;
+    use std::path::Path;
+
+    fn config(socket: bool) -> Config {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/chancery.example.toml");
+        let mut config = Config::read(&path, []).unwrap();
+        config.slack.as_mut().unwrap().socket = socket;
+        config
+    }
+
+    #[test]
+    fn the_manifest_asks_for_what_the_office_uses_and_names_where_slack_reaches_it() {
+        let made = manifest(&config(false), Some("https://office.example.com/")).unwrap();
+        let settings = &made["settings"];
+        assert_eq!(
+            settings["event_subscriptions"]["request_url"],
+            "https://office.example.com/slack/events"
+        );
+        assert_eq!(settings["interactivity"]["is_enabled"], json!(true));
+        assert_eq!(made["oauth_config"]["scopes"]["bot"].as_array().unwrap().len(), SCOPES.len());
+        let has = |scope: &str| SCOPES.iter().any(|(one, _)| *one == scope);
+        for event in EVENTS.iter().filter_map(|event| event.strip_prefix("message.")) {
+            assert!(has(&format!("{event}:history")), "{event}");
+        }
+        let socket = manifest(&config(true), None).unwrap();
+        assert_eq!(socket["settings"]["socket_mode_enabled"], json!(true));
+        assert!(socket["settings"]["event_subscriptions"].get("request_url").is_none());
+        assert!(manifest(&config(false), None).is_err());
+        assert!(manifest(&config(false), Some("http://office.example.com")).is_err());
+    }
 }

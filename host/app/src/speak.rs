@@ -80,7 +80,7 @@ pub async fn run(config: &Config, command: ConverseCommand) -> Result<ExitCode> 
         }
         ConverseCommand::Replay { mode, channel, after } => {
             let record = config.record.open_read_only().await?;
-            let hops_max = config.converse.manner()?.hops_max;
+            let hops_max = config.manner()?.hops_max;
             print!("{}", replayed(&record, mode, channel.as_deref(), GlobalPosition(after), hops_max).await?);
         }
         ConverseCommand::Mode { channel, mode, reason, act } => set(config, channel, mode, reason, act).await?,

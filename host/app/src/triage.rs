@@ -8,6 +8,8 @@
 //! Deliberately absent: any rule about when to speak (`converse::triage`).
 
 mod emoji;
+mod home;
+mod slash;
 mod weigh;
 
 use crate::serve::{may_pass, news};
@@ -18,7 +20,7 @@ use converse::triage::scene::{self, Weighing};
 use converse::triage::{self, Scene, Word};
 use event::{
     Class, Choice, ConnectionIdentified, DeliveryClassified, Event, Expected, Fact, GlobalPosition, PrincipalId,
-    StreamName, TriageDecided,
+    StreamName, TriageDecided, TurnOpened,
 };
 use fold::setting;
 use record::{Append, Decided, Fence, Lease};
@@ -82,6 +84,12 @@ enum Concern {
     Ack(TriageDecided),
     /// The workspace's emoji may be others now.
     Emoji,
+    /// A turn began about a message.
+    Seen(TurnOpened),
+    /// A slash command.
+    Slash(DeliveryClassified),
+    /// Somebody opened the Home tab.
+    Home(DeliveryClassified),
 }
 
 fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
@@ -92,10 +100,13 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
                 Class::Explicit if may_speak => Some(Concern::Message(body.clone())),
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
                 _ if body.reason == converse::Reason::Reaction.word() => Some(Concern::Reaction(body.clone())),
+                _ if body.reason == converse::Reason::AppHome.word() => Some(Concern::Home(body.clone())),
+                _ if body.reason == converse::Reason::SlashCommand.word() => Some(Concern::Slash(body.clone())),
                 _ => None,
             }
         }
         Fact::TriageDecided(body) if body.choice == Choice::Ack => Some(Concern::Ack(body.clone())),
+        Fact::TurnOpened(body) => Some(Concern::Seen(body.clone())),
         Fact::ConnectionIdentified(_) if manner.weighs => Some(Concern::Emoji),
         Fact::DeliveryReceived(body) if manner.weighs && body.event == "emoji_changed" => Some(Concern::Emoji),
         _ => None,
@@ -224,6 +235,9 @@ impl Desk {
             Concern::Reaction(body) => self.reaction(event, &body).await,
             Concern::Ack(body) => weigh::react(self, event, &body).await,
             Concern::Emoji => emoji::list(self, event).await,
+            Concern::Home(body) => home::opened(self, event, &body).await,
+            Concern::Slash(body) => slash::used(self, event, &body).await,
+            Concern::Seen(body) => weigh::seen(self, event, &body).await,
         }
     }
 

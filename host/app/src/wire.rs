@@ -2,11 +2,11 @@
 //!
 //! Nothing here decides anything; it only says which part is given to which.
 
-use crate::config::{Config, SecretSource};
-use crate::serve::SYSTEM_SEAT;
+use crate::config::{Config, Profile, SecretSource};
+use crate::paced::Paced;
 use crate::plugin::load;
 pub use crate::plugin::load::Installed;
-use crate::paced::Paced;
+use crate::serve::SYSTEM_SEAT;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::Hands;
@@ -74,7 +74,7 @@ impl Office {
         if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
             bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
-        let manner = config.converse.manner()?;
+        let manner = config.manner()?;
         if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
             bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
         }
@@ -122,9 +122,9 @@ pub async fn gate(
         drill: config.office.drill,
     })
     .await?;
-    let gate = match &config.office.classifier {
+    let gate = match config.model(Profile::Classifier) {
         Some(model) => {
-            gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.clone() })
+            gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.to_owned() })
         }
         None => gate,
     };

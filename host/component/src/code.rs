@@ -1,9 +1,11 @@
 //! Compiled code on disk, kept by what it was compiled from.
 //!
 //! A file's name covers the component's digest, wasmtime's version and everything in the engine's
-//! configuration that bears on code; its first 32 bytes are the SHA-256 of the rest. A file that does not
-//! match is compiled anew. Loading machine code means trusting it: the folder must be this user's alone, and
-//! one that others can write in is refused. Nothing here is worth a backup.
+//! configuration that bears on code; its first 32 bytes seal the rest, and the name, under a key of this machine. A
+//! file that does not match is compiled anew. Loading machine code means trusting it: the folder must be this user's
+//! alone, one that others can write in or that is somebody else's is refused, and the key stands beside the folder and
+//! not in it, so that whoever can only put files there (a volume, a backup that is restored) puts no code into the
+//! host. Nothing here is worth a backup.
 //!
 //! Deliberately absent: a limit on the folder. Code of versions no longer installed stays until it is deleted.
 
@@ -12,17 +14,21 @@ use sha2::{Digest as _, Sha256};
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use wasmtime::component::Component;
 
-/// The seal at a file's head: one SHA-256.
+/// The seal at a file's head, and the key it is made with: one SHA-256 each.
 const SEAL_BYTES: usize = 32;
 /// Only the owner may look into the folder or its files.
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Rights that nobody but the owner may have on the folder.
 const OTHERS_MODE: u32 = 0o077;
+
+/// Tells apart the files that one process makes for a moment.
+static PROBES: AtomicU64 = AtomicU64::new(0);
 
 /// Why code cannot be kept in a folder.
 #[derive(Debug, thiserror::Error)]
@@ -41,12 +47,21 @@ pub enum CodeError {
         /// The folder.
         folder: String,
     },
+    /// The key beside the folder cannot be used.
+    #[error(
+        "the key of compiled code `{key}` is no key that this user alone can read: delete it, and another is made"
+    )]
+    Key {
+        /// The file of the key.
+        key: String,
+    },
 }
 
 /// The folder, and what its files' names depend on beside a component.
 pub(crate) struct Kept {
     folder: PathBuf,
     engine: Digest,
+    key: [u8; SEAL_BYTES],
     written: AtomicU64,
 }
 
@@ -55,16 +70,26 @@ impl Kept {
     pub(crate) fn open(folder: PathBuf, engine: &wasmtime::Engine) -> Result<Self, CodeError> {
         let named = folder.display().to_string();
         match private(&folder) {
-            Ok(true) => Ok(Self { folder, engine: compatibility(engine), written: AtomicU64::new(0) }),
-            Ok(false) => Err(CodeError::Open { folder: named }),
-            Err(source) => Err(CodeError::Folder { folder: named, source }),
+            Ok(true) => {}
+            Ok(false) => return Err(CodeError::Open { folder: named }),
+            Err(source) => return Err(CodeError::Folder { folder: named, source }),
         }
+        let file = key_file(&folder);
+        let key = key(&file).map_err(|source| CodeError::Folder { folder: named, source })?;
+        let key = key.ok_or_else(|| CodeError::Key { key: file.display().to_string() })?;
+        Ok(Self { folder, engine: compatibility(engine), key, written: AtomicU64::new(0) })
     }
 
     /// The component with this digest, if its code is kept here and whole.
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &Digest) -> Option<Component> {
         let bytes = fs::read(self.path(digest)).ok()?;
-        let code = sealed(&bytes)?;
+        let Some(code) = self.sealed(&self.name(digest), &bytes) else {
+            tracing::warn!(
+                digest = digest.short(),
+                "kept code was changed or is of another machine, and is compiled anew"
+            );
+            return None;
+        };
         match trusted(engine, code) {
             Ok(component) => Some(component),
             Err(error) => {
@@ -86,34 +111,48 @@ impl Kept {
                 return;
             }
         };
-        if let Err(error) = self.write(&self.path(digest), &code) {
+        if let Err(error) = self.write(digest, &code) {
             tracing::warn!(digest = digest.short(), "compiled code cannot be kept: {error}");
         }
     }
 
+    fn name(&self, digest: &Digest) -> Digest {
+        Digest::of_parts(&[digest.as_str().as_bytes(), self.engine.as_str().as_bytes()])
+    }
+
     fn path(&self, digest: &Digest) -> PathBuf {
-        let name = Digest::of_parts(&[digest.as_str().as_bytes(), self.engine.as_str().as_bytes()]);
-        self.folder.join(format!("{name}.code"))
+        self.folder.join(format!("{}.code", self.name(digest)))
+    }
+
+    /// The seal of code under its file's name. What is hashed last has one length, so that nothing can be added to it.
+    fn seal(&self, name: &Digest, code: &[u8]) -> [u8; SEAL_BYTES] {
+        let mut seal = Sha256::new();
+        seal.update(self.key);
+        seal.update(Sha256::digest(name.as_str().as_bytes()));
+        seal.update(Sha256::digest(code));
+        seal.finalize().into()
+    }
+
+    /// The code in a kept file, if its seal matches.
+    fn sealed<'b>(&self, name: &Digest, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let (seal, code) = bytes.split_at_checked(SEAL_BYTES)?;
+        (seal == self.seal(name, code)).then_some(code)
     }
 
     /// Beside, then into place in one move: a reader sees a whole file or none.
-    fn write(&self, path: &Path, code: &[u8]) -> io::Result<()> {
+    fn write(&self, digest: &Digest, code: &[u8]) -> io::Result<()> {
+        let path = &self.path(digest);
         let turn = self.written.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{turn}", std::process::id()));
         let mut file = new_file(&beside)?;
-        let written = file.write_all(&Sha256::digest(code)).and_then(|()| file.write_all(code));
+        let written =
+            file.write_all(&self.seal(&self.name(digest), code)).and_then(|()| file.write_all(code));
         let kept = written.and_then(|()| fs::rename(&beside, path));
         if kept.is_err() {
             let _ = fs::remove_file(&beside);
         }
         kept
     }
-}
-
-/// The code in a kept file, if its seal matches.
-fn sealed(bytes: &[u8]) -> Option<&[u8]> {
-    let (seal, code) = bytes.split_at_checked(SEAL_BYTES)?;
-    (seal == Sha256::digest(code).as_slice()).then_some(code)
 }
 
 #[expect(
@@ -144,10 +183,50 @@ fn compatibility(engine: &wasmtime::Engine) -> Digest {
 
 /// Makes the folder if it is not there, and says whether it is the owner's alone.
 fn private(folder: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     fs::DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)?;
-    let mode = fs::metadata(folder)?.permissions().mode();
-    Ok(mode & OTHERS_MODE == 0)
+    let about = fs::metadata(folder)?;
+    Ok(about.permissions().mode() & OTHERS_MODE == 0 && about.uid() == own_uid(folder)?)
+}
+
+/// Who this process is, as the file system sees it: whoever a new file belongs to.
+fn own_uid(folder: &Path) -> io::Result<u32> {
+    let probe =
+        folder.join(format!("probe-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
+    let uid = new_file(&probe)?.metadata().map(|about| about.uid());
+    fs::remove_file(&probe)?;
+    uid
+}
+
+/// The key's file stands beside the folder.
+fn key_file(folder: &Path) -> PathBuf {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    name.push(".key");
+    folder.with_file_name(name)
+}
+
+/// The key in `file`, made when there is none; nothing when the file is no key, or others may read it.
+fn key(file: &Path) -> io::Result<Option<[u8; SEAL_BYTES]>> {
+    match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_key(file)?,
+        read => drop(read?),
+    }
+    let mode = fs::metadata(file)?.permissions().mode();
+    let key = fs::read(file)?.try_into().ok();
+    Ok(key.filter(|_| mode & OTHERS_MODE == 0))
+}
+
+/// Makes a key, whole or not at all; one that another process made meanwhile stays.
+fn make_key(file: &Path) -> io::Result<()> {
+    let mut key = [0_u8; SEAL_BYTES];
+    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    let beside =
+        file.with_extension(format!("key-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
+    let made = new_file(&beside)?.write_all(&key).and_then(|()| fs::hard_link(&beside, file));
+    fs::remove_file(&beside)?;
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 fn new_file(path: &Path) -> io::Result<fs::File> {
@@ -157,7 +236,7 @@ fn new_file(path: &Path) -> io::Result<fs::File> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeError, Kept, sealed};
+    use super::{CodeError, Kept, SEAL_BYTES, key_file};
     use event::Digest;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -226,8 +305,41 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_covers_all_that_follows() {
-        assert_eq!(sealed(b"short"), None);
-        assert_eq!(sealed(&[0; 40]), None);
+    fn code_that_somebody_put_there_without_the_key_does_not_load() {
+        use sha2::Digest as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (engine, made) = (engine(), folder.path().join("code"));
+        let kept = Kept::open(made.clone(), &engine).unwrap();
+        let digest = Digest::of(EMPTY);
+        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        let file = only_file(&made);
+        let honest = fs::read(&file).unwrap();
+        // Sealed as anybody could.
+        let code = &honest[SEAL_BYTES..];
+        fs::write(&file, [sha2::Sha256::digest(code).as_slice(), code].concat()).unwrap();
+        assert!(kept.load(&engine, &digest).is_none());
+        // Code of one component under the name of another.
+        let other = Digest::of(b"another");
+        fs::write(kept.path(&other), &honest).unwrap();
+        assert!(kept.load(&engine, &other).is_none());
+        // Code of a machine with another key.
+        fs::write(&file, &honest).unwrap();
+        assert!(kept.load(&engine, &digest).is_some());
+        fs::remove_file(key_file(&made)).unwrap();
+        assert!(Kept::open(made, &engine).unwrap().load(&engine, &digest).is_none());
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_or_that_is_none_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("code");
+        Kept::open(made.clone(), &engine()).unwrap();
+        let key = key_file(&made);
+        assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(Kept::open(made.clone(), &engine()), Err(CodeError::Key { .. })));
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&key, b"short").unwrap();
+        assert!(matches!(Kept::open(made, &engine()), Err(CodeError::Key { .. })));
     }
 }

@@ -15,6 +15,7 @@ mod arrival;
 pub mod card;
 mod classify;
 mod click;
+pub mod command;
 mod follow;
 mod manner;
 pub mod mute;

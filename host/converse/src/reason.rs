@@ -128,7 +128,7 @@ reasons! {
     ViewDismissal "view-dismissal" Ignored,
     /// Somebody used a shortcut.
     Shortcut "shortcut" Ignored,
-    /// Somebody used a slash command; none is offered yet.
+    /// Somebody used the office's slash command.
     SlashCommand "slash-command" Ignored,
     /// Slack checked that the address is ours.
     UrlVerification "url-verification" Ignored,

@@ -5,7 +5,7 @@ pub mod recall;
 
 pub use key::{effect_id, meaning, normal, stream_id};
 
-use crate::projection::{Projection, Row, taken};
+use crate::projection::{Projection, Row, decode, taken};
 use event::{
     EffectId, EffectRecalled, Event, EventId, Fact, Origin, ReceiptRecorded, SeatId, StreamName, Timestamp,
 };
@@ -183,7 +183,7 @@ impl Projection for TurnEffects {
     }
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
-        let mut effects: Vec<EffectId> = crate::decode(row.as_ref()).unwrap_or_default();
+        let mut effects: Vec<EffectId> = decode(row.as_ref()).unwrap_or_default();
         let Some(effect) = effect_of(&event.fact) else { return row };
         if effects.contains(effect) || effects.len() >= LISTED_MAX {
             return row;

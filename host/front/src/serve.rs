@@ -7,6 +7,7 @@
 use crate::health::{Counts, Rejection};
 use crate::inbox::{Inbox, Incoming, Taken};
 use crate::slack::parse::parse;
+use crate::slack::socket::Line;
 use crate::slack::verify::verify;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
@@ -51,6 +52,8 @@ pub struct Front {
     pub clock: Arc<dyn Clock>,
     /// How far the journal is, when one is kept.
     pub journal: Option<watch::Receiver<Status>>,
+    /// How the socket to Slack is, when there is one.
+    pub socket: Option<watch::Receiver<Line>>,
 }
 
 struct Parts {
@@ -58,6 +61,7 @@ struct Parts {
     record: Record,
     clock: Arc<dyn Clock>,
     journal: Option<watch::Receiver<Status>>,
+    socket: Option<watch::Receiver<Line>>,
     counts: Counts,
 }
 
@@ -74,6 +78,7 @@ pub fn router(front: Front) -> Router {
         record: front.record,
         clock: front.clock,
         journal: front.journal,
+        socket: front.socket,
         counts: Counts::default(),
     });
     let health = Router::new().route("/healthz", get(healthz)).with_state(Arc::clone(&parts));
@@ -196,6 +201,11 @@ fn refusal(why: Rejection) -> Response {
 /// `status` (`ok` or `record-unavailable`), the counts, `record.head` and `converse.lag` in events.
 async fn healthz(State(parts): State<Arc<Parts>>) -> Response {
     let mut health = parts.counts.to_json();
+    if let Some(socket) = &parts.socket {
+        let Line { connections, counted, acknowledged, problem } = socket.borrow().clone();
+        let line = json!({ "connections": connections, "counted": counted, "acknowledged": acknowledged, "problem": problem });
+        health.insert("socket".to_owned(), line);
+    }
     let head = async { Ok::<_, Error>((parts.record.head().await?.0, converse::lag(&parts.record).await?)) };
     let status = match timeout(Duration::from_millis(HEALTH_MS_MAX), head).await {
         Ok(Ok((head, lag))) => {

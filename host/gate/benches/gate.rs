@@ -132,7 +132,7 @@ fn call() -> Call {
         cause: EventId::derived(&["bench"]),
         fence: None,
         within: Vec::new(),
-            drill: false,
+        drill: false,
     }
 }
 

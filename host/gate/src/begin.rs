@@ -12,7 +12,7 @@ use fold::approval::{ApprovalRow, ApprovalState, Command};
 use fold::effect::{EffectRow, EffectState};
 use fold::purse::HoldRow;
 use fold::refusal::RefusalRow;
-use record::{Append, RowKey, Rows};
+use record::{Append, Foreseen, RowKey, Rows};
 use serde_json::Value;
 
 /// Earlier tries of a deed whose holds are looked for; a deed has at most this many.
@@ -61,17 +61,28 @@ pub(crate) struct Beginning {
 pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
 
 impl Beginning {
-    /// The rows the decision looks at.
-    pub(crate) fn reads(&self) -> Vec<RowKey> {
+    /// The rows the decision looks at, and what it appends where it comes to a yes.
+    pub(crate) fn foreseen(&self) -> Foreseen {
         let holds = earlier_holds(&self.call).into_iter().map(|id| RowKey::new("hold", id.as_str()));
         let effects = self.effect.iter().map(|id| RowKey::new("effect", id.as_str()));
-        let names = if self.admission.hold.is_some() { spending(&self.call).budgets() } else { Vec::new() };
+        let is_paid = self.admission.hold.is_some();
+        let names = if is_paid { spending(&self.call).budgets() } else { Vec::new() };
         let budgets = names.into_iter().map(|name| RowKey::new("budget", name));
+        let own = is_paid.then(|| RowKey::new("hold", self.own_hold().as_str()));
         let accounts = self.accounts.iter().map(|account| RowKey::new("account", account.key()));
         let refusals =
             self.subjects.iter().map(|subject| RowKey::new("refusal", fold::refusal::key(subject)));
         let approvals = self.admission.approval.iter().map(|id| RowKey::new("approval", id.as_str()));
-        holds.chain(effects).chain(budgets).chain(accounts).chain(refusals).chain(approvals).collect()
+        let rows = holds.chain(own).chain(effects).chain(budgets).chain(accounts).chain(refusals);
+        Foreseen {
+            rows: rows.chain(approvals).collect(),
+            streams: vec![Story::stream(&self.call.origin)],
+            ids: self.story.begins(is_paid, self.effect.is_some()),
+        }
+    }
+
+    fn own_hold(&self) -> HoldId {
+        hold_id(&self.call.origin.deed(), self.call.origin.attempt())
     }
 
     pub(crate) fn decide(self, rows: &Rows, now: Timestamp) -> Begin {
@@ -168,7 +179,7 @@ impl Beginning {
         let Some(price) = &self.admission.hold else { return Ok(None) };
         let in_play = standing(&self.call, rows, now, &self.accounts).ok_or(NotBegun::MovedOn(now))?;
         let accounts = accounts(&in_play, price.amount).map_err(NotBegun::Refused)?;
-        let hold = hold_id(&self.call.origin.deed(), self.call.origin.attempt());
+        let hold = self.own_hold();
         Ok(Some(HeldCall { hold, price: price.clone(), accounts }))
     }
 }

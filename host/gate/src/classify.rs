@@ -163,7 +163,10 @@ fn question(call: &Call, spec: &ToolSpec, classifier: &Classifier) -> Result<Cal
 /// The one class that `response` names, and nothing else.
 fn one_class(response: &InferResponse) -> Result<EffectClass, String> {
     let form = || "the model answered something else than one effect class".to_owned();
-    match response.parts.as_slice() {
+    // A model's notes to itself are shown to nobody.
+    let said: Vec<&Part> =
+        response.parts.iter().filter(|part| !matches!(part, Part::Notes(_) | Part::CacheMark)).collect();
+    match said.as_slice() {
         [Part::Text(text)] => EffectClass::of_word(text.trim()).ok_or_else(form),
         _ => Err(form()),
     }

@@ -34,7 +34,9 @@ pub mod verdict;
 
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
-pub use catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches, recall_spec, recall_tool};
+pub use catalogue::{
+    Catalogue, EffectClass, ModelSpec, Resource, ToolSpec, Touches, recall_spec, recall_tool,
+};
 pub use classify::Classifier;
 pub use deltas::Deltas;
 pub use effect::{Reader, Recalled, StateError, captured};

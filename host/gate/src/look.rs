@@ -19,7 +19,7 @@ use fold::approval::{ApprovalRow, Approvals, approval_id};
 use fold::class::Classes;
 use fold::purse::InPlay;
 use fold::refusal::{RefusalRow, Refusals};
-use fold::setting::{self, InForce, Settings};
+use fold::setting::{self, Settings};
 use record::{RowKey, Rows};
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@
 use crate::admit::{Facts, rest, subjects, weigh};
 use crate::approval::ApprovalTimes;
 use crate::begin::{Beginning, Begun, NotBegun};
-use crate::effect::captured;
 use crate::call::Call;
 use crate::catalogue::{Catalogue, EffectClass};
 use crate::classify::Classifier;
 use crate::deltas::Deltas;
+use crate::effect::captured;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
 use crate::in_force::Kept;
@@ -274,8 +274,9 @@ impl Gate {
                 effect: effect.clone(),
                 drill: self.parts.drill || call.drill,
             };
-            let reads = beginning.reads();
-            let decided = self.parts.record.decide(reads, move |rows, at| beginning.decide(rows, at)).await?;
+            let (record, foreseen) = (&self.parts.record, beginning.foreseen());
+            let decided =
+                record.decide_foreseen(foreseen, move |rows, at| beginning.decide(rows, at)).await?;
             match decided {
                 Decided::Appended { value, .. } => {
                     value.iter().for_each(|begun| self.moments.saw(begun.at));

@@ -8,7 +8,10 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectFailed, EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed, ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName, EffectCaptured,
+    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectCaptured, EffectFailed,
+    EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown,
+    HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed,
+    ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -52,6 +55,13 @@ impl Story {
 
     fn id(&self, what: &str) -> EventId {
         EventId::derived(&[&self.origin.to_string(), what])
+    }
+
+    /// The names of the facts with which a call begins.
+    pub(crate) fn begins(&self, is_paid: bool, is_effect: bool) -> Vec<EventId> {
+        let paid: &[&str] = if is_paid { &["hold.taken", "hold.started"] } else { &[] };
+        let effect: &[&str] = if is_effect { &["effect.intended"] } else { &[] };
+        ["admitted"].iter().chain(paid).chain(effect).map(|what| self.id(what)).collect()
     }
 
     fn say(&self, what: &str, label: Label, fact: impl Into<Fact>) -> Proposed {

@@ -7,16 +7,17 @@
 
 mod standing;
 mod whole;
+mod written;
 
 use crate::admit::{Admitted, admit};
 use crate::append::{Draft, Prepared};
 use crate::job::{Decision, Job};
 use crate::lease::{self, Lease};
-use crate::rows::{Cache, RowKey, concerned, row_of};
+use crate::rows::{Cache, Foreseen, RowKey, concerned, row_of};
 use crate::store::Writes;
 use crate::stored::{Head, chained};
 use crate::{Clock, Error};
-use event::{Event, GlobalPosition, Position, Timestamp};
+use event::{Event, EventId, GlobalPosition, Position, StreamName, Timestamp};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -53,6 +54,9 @@ impl From<Error> for Stop {
 #[derive(Default)]
 pub(crate) struct Needs<'a> {
     appends: Vec<&'a Prepared>,
+    /// Of decisions, whose appends are not made yet.
+    streams: Vec<&'a StreamName>,
+    ids: Vec<&'a EventId>,
     leases: Vec<&'a str>,
     rows: BTreeSet<&'a RowKey>,
 }
@@ -67,7 +71,11 @@ impl<'a> Needs<'a> {
                     needs.appends.extend(call);
                     needs.rows.extend(foreseen);
                 }
-                Job::Decide { reads, .. } => needs.rows.extend(reads),
+                Job::Decide { foreseen: Foreseen { rows, streams, ids }, .. } => {
+                    needs.rows.extend(rows);
+                    needs.streams.extend(streams);
+                    needs.ids.extend(ids);
+                }
                 Job::Take { name, .. } => needs.leases.push(name),
                 Job::Renew { lease, .. } | Job::Release { lease, .. } => needs.leases.push(&lease.name),
                 Job::Append { .. } | Job::SetCursor { .. } | Job::Rebuild { .. } | Job::Restore { .. } => {}
@@ -100,7 +108,7 @@ impl<'a> Batch<'a> {
     }
 
     async fn look_up(&mut self, needs: Needs<'_>) -> Result<(), Error> {
-        self.standing.look_up(self.database, &needs.appends).await?;
+        self.standing.look_up_all(self.database, &needs.appends, needs.streams, needs.ids).await?;
         self.standing.look_up_leases(self.database, needs.leases).await?;
         let rows: Vec<_> = needs.rows.into_iter().cloned().collect();
         for (key, row) in self.read_rows(&rows).await? {
@@ -235,11 +243,12 @@ impl<'a> Batch<'a> {
     /// Events first, since a rebuild folds what is written.
     async fn write_what_waits(&mut self) -> Result<(), Error> {
         self.standing.write(self.database).await?;
-        self.write_rows().await
+        self.write_rows(|_| ()).await
     }
 
-    /// Writes the rows that changed. What was read of rows is read again when it is needed again.
-    async fn write_rows(&mut self) -> Result<(), Error> {
+    /// Writes the rows that changed, and tells which are there now. What was read of rows is read again when it is needed
+    /// again.
+    async fn write_rows(&mut self, mut written: impl FnMut(&RowKey) + Send) -> Result<(), Error> {
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for (key, row) in self.cache.take_changed() {
             match row {
@@ -248,6 +257,7 @@ impl<'a> Batch<'a> {
             }
         }
         if !kept.is_empty() {
+            kept.iter().for_each(|(key, _)| written(key));
             self.database.put_rows(&kept).await?;
         }
         if !gone.is_empty() {

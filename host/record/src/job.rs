@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::append::Prepared;
 use crate::lease::Lease;
-use crate::rows::{RowKey, Rows};
+use crate::rows::{Foreseen, RowKey, Rows};
 use crate::stored::Stored;
 use event::{Event, GlobalPosition, Timestamp};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(crate) enum Job {
         reply: Reply<Vec<Event>>,
     },
     Decide {
-        reads: Vec<RowKey>,
+        foreseen: Foreseen,
         decision: Decision,
         reply: Reply<Vec<Event>>,
     },

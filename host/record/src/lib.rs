@@ -54,5 +54,5 @@ pub use journal::{
 pub use lease::{Fence, LEASE_TTL_MS_MAX, Lease};
 pub use memory::Memory;
 pub use record::{Decided, Record};
-pub use rows::{ROWS_AT_ONCE_MAX, RowKey, Rows};
+pub use rows::{Foreseen, ROWS_AT_ONCE_MAX, RowKey, Rows};
 pub use verify::{Anchor, Fault, Verified, VerifyError};

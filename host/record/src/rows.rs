@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::append::Prepared;
 use crate::store::{Reads, StoredRow};
-use event::{Digest, Event};
+use event::{Digest, Event, EventId, StreamName};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -34,6 +34,18 @@ impl RowKey {
 
 /// The most rows of one [`crate::Record::rows`]: more than any decision looks at, and one statement for every store.
 pub const ROWS_AT_ONCE_MAX: usize = 256;
+
+/// What a decision looks at, and what can be told beforehand of what it appends: all of it is looked up at once. What is
+/// left out of the second is looked up by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    /// The rows it may look at, and those its events will change, as far as they are known.
+    pub rows: Vec<RowKey>,
+    /// The streams of its events.
+    pub streams: Vec<StreamName>,
+    /// The names of its events.
+    pub ids: Vec<EventId>,
+}
 
 /// The rows that somebody named: those of a decision as they stand in its transaction, those of a read as they stood
 /// at one moment.
@@ -153,9 +165,13 @@ impl Cache {
         for projection in fold::all() {
             for key in projection.keys(event) {
                 let address = RowKey::new(projection.name(), key);
-                let before = self.rows.get_mut(&address).and_then(|held| held.row.take());
-                let row = projection.evolve(&address.key, before, event);
-                self.rows.insert(address, Held { row, is_changed: true });
+                if let Some(held) = self.rows.get_mut(&address) {
+                    held.row = projection.evolve(&address.key, held.row.take(), event);
+                    held.is_changed = true;
+                } else {
+                    let row = projection.evolve(&address.key, None, event);
+                    self.rows.insert(address, Held { row, is_changed: true });
+                }
             }
         }
     }

@@ -108,7 +108,7 @@ pub(crate) trait Writes: Debug + Send {
     async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error>;
 
     /// Writes events, in order, and where a body is kept by digest, the body, unless that is there already.
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error>;
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error>;
 
     /// Writes rows, over those that stand under the same addresses. No address comes twice.
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error>;

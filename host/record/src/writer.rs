@@ -116,8 +116,8 @@ async fn do_one(batch: &mut Batch<'_>, job: Job, ready: &mut Vec<Acknowledgement
             let answer = batch.append(call).await;
             answered(reply, answer, ready)
         }
-        Job::Decide { reads, decision, reply } => {
-            let answer = batch.decide(reads, decision).await;
+        Job::Decide { foreseen, decision, reply } => {
+            let answer = batch.decide(foreseen.rows, decision).await;
             answered(reply, answer, ready)
         }
         Job::Take { name, holder, ttl_ms, reply } => {

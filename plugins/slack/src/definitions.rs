@@ -8,7 +8,7 @@ use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX, TEXT_TAKEN_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    vec![post(), card(), card_update(), whisper(), react(), identity(), emoji()]
+    vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home()]
 }
 
 fn channel() -> Value {
@@ -187,6 +187,29 @@ fn react() -> Definition {
         description: "Put an emoji on a Slack message. Done when it is there, also when it was there before.",
         input_schema: schema.clone(),
         output_schema: schema,
+    }
+}
+
+fn home() -> Definition {
+    let user = json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Whose Home it is." });
+    Definition {
+        name: "slack.home",
+        description: "Show something on the Home tab of one person, in place of what was there. Nobody is notified.",
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "user": user,
+                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_TAKEN_CHARS_MAX },
+            },
+            "required": ["user", "text"],
+            "additionalProperties": false,
+        }),
+        output_schema: json!({
+            "type": "object",
+            "properties": { "user": user },
+            "required": ["user"],
+            "additionalProperties": false,
+        }),
     }
 }
 

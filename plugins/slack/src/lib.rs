@@ -61,6 +61,7 @@ fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failur
         "slack.card-update" => tools::card_update(call.read()?, &Api::open(host, wire)?),
         "slack.whisper" => tools::whisper(call.read()?, &Api::open(host, wire)?),
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
+        "slack.home" => tools::home(call.read()?, &Api::open(host, wire)?),
         "slack.emoji" => tools::emoji(call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
         _ => Err(call.unknown()),

@@ -14,6 +14,8 @@ use crate::message::{Message, compose_all, in_thread};
 
 /// The most messages of one text; what is longer still stands in the file alone, or is refused.
 const MESSAGES_MAX: usize = 5;
+/// What Slack says when it does not take blocks.
+const BLOCKS_REFUSED: [&str; 3] = ["(`invalid_blocks`)", "(`invalid_blocks_format`)", "(`msg_blocks_too_long`)"];
 /// What the file is called.
 const FILE_NAME: &str = "answer.md";
 
@@ -37,7 +39,7 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
         return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to post"));
     };
     if more.is_empty() {
-        return Ok(Posted { answer: api.send("chat.postMessage", first)?, rest: None });
+        return Ok(Posted { answer: say(first, api)?, rest: None });
     }
     let file = api.hand_over(FILE_NAME, message.text.raw().as_bytes());
     if let (Err(failure), true) = (&file, bodies.len() > MESSAGES_MAX) {
@@ -48,7 +50,7 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
         );
         return Err(Failure::new(Kind::TooLarge, text));
     }
-    let answer = api.send("chat.postMessage", first)?;
+    let answer = say(first, api)?;
     let thread = message.thread.cloned().or_else(|| ts_of(&answer));
     if let Ok(id) = &file
         && let Some(thread) = &thread
@@ -66,6 +68,22 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
     Ok(Posted { answer, rest: Some(json!({ "messages": done, "of": all })) })
 }
 
+/// Posts one message. When Slack does not take its blocks, however well they are formed here, the same words go without
+/// them: an answer that looks plain is better than none.
+fn say(body: &Value, api: &Api) -> Result<Value, Failure> {
+    let failure = match api.send("chat.postMessage", body) {
+        Err(failure) if BLOCKS_REFUSED.iter().any(|code| failure.message.contains(code)) => failure,
+        other => return other,
+    };
+    let mut plain = body.clone();
+    let Some(fields) = plain.as_object_mut() else { return Err(failure) };
+    let blocks = fields.remove("blocks").unwrap_or_default();
+    let texts = blocks.as_array().into_iter().flatten().filter_map(|block| block.pointer("/text/text")?.as_str());
+    let text = texts.collect::<Vec<_>>().join("\n\n");
+    fields.insert("text".to_owned(), json!(text));
+    api.send("chat.postMessage", &plain)
+}
+
 /// Posts the rest until one fails: what was said stands, and nobody says it twice.
 fn follow(more: &[Value], thread: Option<&Ts>, api: &Api) -> usize {
     let said = |body: &&Value| {
@@ -73,7 +91,7 @@ fn follow(more: &[Value], thread: Option<&Ts>, api: &Api) -> usize {
         if let Some(fields) = body.as_object_mut() {
             in_thread(fields, thread);
         }
-        api.send("chat.postMessage", &body).is_ok()
+        say(&body, api).is_ok()
     };
     more.iter().take(MESSAGES_MAX - 1).take_while(said).count()
 }
@@ -92,8 +110,9 @@ mod tests {
     use super::*;
     use crate::answer;
 
-    /// A Slack that takes files or does not.
+    /// A Slack that takes files and blocks or does not.
     struct Side {
+        blocks: bool,
         files: bool,
         completes: bool,
         asked: RefCell<Vec<(String, Value)>>,
@@ -113,6 +132,9 @@ mod tests {
                     json!({"ok": true, "upload_url": "https://files.slack.com/upload/v1/abc", "file_id": "F012"})
                 }
                 "files.completeUploadExternal" if !self.completes => json!({"ok": false, "error": "x"}),
+                "chat.postMessage" if !self.blocks && self.asked.borrow().last().unwrap().1.get("blocks").is_some() => {
+                    json!({"ok": false, "error": "invalid_blocks"})
+                }
                 "chat.postMessage" => json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}),
                 _ => json!({"ok": true}),
             };
@@ -135,7 +157,10 @@ mod tests {
     }
 
     fn posted(text: &str, files: bool, completes: bool) -> (Result<Value, Failure>, Vec<(String, Value)>) {
-        let side = Side { files, completes, asked: RefCell::default() };
+        posted_to(Side { blocks: true, files, completes, asked: RefCell::default() }, text)
+    }
+
+    fn posted_to(side: Side, text: &str) -> (Result<Value, Failure>, Vec<(String, Value)>) {
         let input = json!({"channel": "C012", "text": text, "mention": ["U012"]});
         let call = Call { tool: "slack.post".to_owned(), input, key: "effect_1".to_owned() };
         let output = answer(&call, &Office, &side);
@@ -178,6 +203,18 @@ mod tests {
                 .collect();
             assert_eq!(shown.matches("length").count(), 900, "nothing is cut");
         }
+    }
+
+    #[test]
+    fn words_whose_blocks_are_not_taken_go_without_them_and_mention_nobody_else() {
+        let side = Side { blocks: false, files: false, completes: false, asked: RefCell::default() };
+        let (output, asked) = posted_to(side, "| a |\n|---|\n| <!here> |");
+        assert_eq!(output.unwrap()["ts"], "2.0");
+        let plain = &asked.last().unwrap().1;
+        assert_eq!((asked.len(), plain.get("blocks")), (2, None));
+        let text = plain["text"].as_str().unwrap();
+        assert!(text.starts_with("<@U012> ```") && text.contains("&lt;!here&gt;"), "{text}");
+        assert_eq!((&plain["parse"], &plain["link_names"]), (&json!("none"), &json!(false)));
     }
 
     #[test]

@@ -123,6 +123,23 @@ pub fn compose_whisper(
     Ok(Value::Object(body))
 }
 
+/// The body of `views.publish`: the Home tab of `user`. What does not fit is left out, and the last line says so.
+///
+/// # Errors
+/// [`Kind::InvalidInput`] when there is nothing to show.
+pub fn compose_home(user: &UserId, text: Untrusted) -> Result<Value, Failure> {
+    if text.is_blank() {
+        return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to show"));
+    }
+    let parts = parts("", text);
+    let mut blocks: Vec<Value> = parts.iter().take(1).flatten().map(|text| section(text)).collect();
+    if parts.len() > 1 {
+        blocks.truncate(BLOCKS_MAX - 1);
+        blocks.push(section("_There is more than fits here._"));
+    }
+    Ok(json!({ "user_id": user.as_str(), "view": { "type": "home", "blocks": blocks } }))
+}
+
 /// What every text that leaves has in common, whichever method takes it. `text` and what stands in `blocks` are
 /// escaped already.
 pub fn body(channel: &ChannelId, text: String, blocks: Vec<Value>) -> Map<String, Value> {
@@ -353,6 +370,19 @@ mod tests {
         let fallback = body["text"].as_str().unwrap();
         assert!(fallback.chars().count() <= FALLBACK_CHARS_MAX, "{}", fallback.len());
         assert!(fallback.ends_with('…'));
+    }
+
+    #[test]
+    fn a_home_is_as_harmless_as_a_message_and_says_when_something_is_left_out() {
+        let user = UserId::try_from("U012".to_owned()).unwrap();
+        let home = |text: &str| compose_home(&user, Untrusted::new(text)).unwrap();
+        for text in CORPUS {
+            let shown = home(text);
+            assert!(mrkdwn(&shown).iter().all(|text| text["verbatim"] == json!(true)));
+            walk(&shown["view"], &mut |text| assert!(!text.contains("<!") && !text.contains("<@"), "{text}"));
+        }
+        let blocks = home(&"A sentence of some length. ".repeat(900))["view"]["blocks"].as_array().unwrap().clone();
+        assert!(blocks.last().unwrap()["text"]["text"].as_str().unwrap().contains("more than fits"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::show::printable_json;
 use anyhow::Result;
 use converse::card;
 use event::{
-    ApprovalAsked, ApprovalId, ConnectionIdentified, Event, Fact, Position, PrincipalId, ReplyTo, TurnId,
+    ApprovalAsked, ApprovalId, ConnectionIdentified, EffectRecalled, Event, Fact, Origin, Position,
+    PrincipalId, ReplyTo, TurnId,
     personal::ERASED,
 };
 use fold::approval::ApprovalState;
@@ -15,6 +16,8 @@ use std::collections::BTreeSet;
 
 /// What a card is to the gate: the kind of the duty that shows or changes it.
 pub(super) const CARD: &str = "card";
+/// Events of one call's stream that are read: a try leaves about four.
+const STORY_EVENTS_MAX: usize = 256;
 /// Events at the beginning of a turn among which its opening is; it is the first.
 const OPENING_EVENTS_MAX: usize = 1;
 
@@ -70,6 +73,24 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
         duty.of.extend(body.reason.subjects().iter().cloned());
     }
     done(desk, duty).await
+}
+
+/// Changes a card that was found when it was read back, if it was decided meanwhile.
+pub(super) async fn recalled(desk: &Desk<'_>, recalled: &EffectRecalled) -> Result<()> {
+    let Some(effect) = desk.office.gate.effect(&recalled.effect).await? else { return Ok(()) };
+    let Origin::Duty { event, kind, .. } = &effect.origin else { return Ok(()) };
+    if kind != CARD || effect.tool != card::TOOL_CARD {
+        return Ok(());
+    }
+    let record = &desk.office.record;
+    let Some(Event { fact: Fact::ApprovalAsked(asked), .. }) = record.event(event).await? else { return Ok(()) };
+    let stream = fold::approval::stream(&asked.origin);
+    let story = record.read_stream(&stream, Position(1), STORY_EVENTS_MAX).await?;
+    let last = story.iter().rev().find(|event| decided(&event.fact) == Some(&asked.approval));
+    match last {
+        Some(event) => outcome(desk, event, &event.fact).await,
+        None => Ok(()),
+    }
 }
 
 fn duty<'a>(

@@ -1,5 +1,7 @@
 //! `[converse]`: when the office speaks unasked, and by which names it is called.
 
+use super::Config;
+use super::models::Profile;
 use anyhow::{Result, bail};
 use converse::Manner;
 use event::Mode;
@@ -17,7 +19,8 @@ const HOPS_MAX: u32 = 20;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConverseConfig {
-    /// The model that weighs messages, such as `scripted/story`; without one, nothing is said unasked.
+    /// The model that weighs messages, such as `scripted/story`; the one of the profile `small` when absent. Without
+    /// either, nothing is said unasked.
     pub model: Option<String>,
     /// The mode of a channel that has none of its own.
     #[serde(default)]
@@ -34,6 +37,8 @@ pub struct ConverseConfig {
     /// Emoji that mute a thread.
     #[serde(default = "mutes")]
     pub mutes: BTreeSet<String>,
+    /// The emoji put on a message of somebody who asked, as soon as its turn begins; none when absent.
+    pub seen: Option<String>,
     /// How often in a row another program may get it to speak, without a person in between.
     #[serde(default)]
     pub program_hops_max: u32,
@@ -48,6 +53,7 @@ impl Default for ConverseConfig {
             weighs_asked: yes(),
             names: Vec::new(),
             mutes: mutes(),
+            seen: None,
             program_hops_max: 0,
         }
     }
@@ -62,12 +68,24 @@ fn mutes() -> BTreeSet<String> {
     ["black_square_for_stop", "mute", "no_bell"].map(str::to_owned).into()
 }
 
-impl ConverseConfig {
+impl Config {
+    /// The model that weighs messages; nothing when none is configured.
+    #[must_use]
+    pub fn weigher(&self) -> Option<&str> {
+        self.converse.model.as_deref().or_else(|| self.model(Profile::Small))
+    }
+
     /// How the office behaves where people talk.
     ///
     /// # Errors
     /// The setting that cannot be meant.
     pub fn manner(&self) -> Result<Manner> {
+        self.converse.manner(self.weigher().is_some())
+    }
+}
+
+impl ConverseConfig {
+    fn manner(&self, weighs: bool) -> Result<Manner> {
         let short = |name: &&String| name.trim().chars().count() < NAME_CHARS_MIN;
         if let Some(name) = self.names.iter().find(short) {
             bail!("`[converse] names` has `{name}`: a name has at least {NAME_CHARS_MIN} characters");
@@ -83,7 +101,7 @@ impl ConverseConfig {
             bail!("`[converse.channels]` has `{key}`: a channel is its id, such as C0123ABCD, never its name");
         }
         Ok(Manner {
-            weighs: self.model.is_some(),
+            weighs,
             weighs_asked: self.weighs_asked,
             mode: self.mode,
             channels: self.channels.clone(),

@@ -48,6 +48,7 @@ pub async fn call(config: &Config, tool: &str, args: &str, act: ActArgs) -> Resu
             cause,
             fence: None,
             within: Vec::new(),
+            drill: false,
         },
         None,
     );

@@ -11,6 +11,7 @@ use super::source::Pinned;
 use super::store::Component;
 use super::tell;
 use crate::config::Config;
+use crate::look;
 use crate::show::short;
 use anyhow::{Context, Result};
 use component::{Artifact, Engine, EngineParts, LoadError, Plugins, Pool, Wanted};
@@ -20,6 +21,8 @@ use gate::Catalogue;
 use gate::policy::offered;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// What there is to say of a plugin.
@@ -95,10 +98,15 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
         trouble,
     };
     let is_trouble = report.trouble.is_some();
-    match json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", told(&report)),
-    }
+    let text = match json {
+        // A pretty-printed JSON text has line ends of its own making only.
+        true => serde_json::to_string_pretty(&report)?
+            .lines()
+            .map(|line| crate::show::printable_json(line) + "\n")
+            .collect(),
+        false => told(&report),
+    };
+    look::pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))?;
     Ok(if is_trouble { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -180,8 +188,7 @@ fn told(report: &Report) -> String {
         lines.push("  and each site that you name with --route 'GET https://…'".to_owned());
     }
     lines.push("\nWhat it is built on; nothing of this reaches anything before it is granted".to_owned());
-    let interface = |name: &String| format!("  {:<40} {}", short(name), tell::interface(name));
-    lines.extend(report.imports.iter().map(interface));
+    lines.extend(interfaces(&report.imports));
     if report.imports.is_empty() {
         lines.push("  nothing".to_owned());
     }
@@ -190,6 +197,21 @@ fn told(report: &Report) -> String {
         lines.extend(here_told(here));
     }
     lines.join("\n") + "\n"
+}
+
+/// A line for each package, since whoever reads this asks what it lends and not how it is divided.
+fn interfaces(imports: &[String]) -> Vec<String> {
+    let mut packages: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for import in imports {
+        let path = import.split('@').next().unwrap_or(import);
+        let shown = if path.starts_with("wasi:") { path.split('/').next().unwrap_or(path) } else { path };
+        *packages.entry((shown, tell::interface(import))).or_default() += 1;
+    }
+    let line = |((shown, about), count): ((&str, &str), usize)| {
+        let count = if count > 1 { format!(" ({count})") } else { String::new() };
+        format!("  {:<30} {about}", format!("{}{count}", short(shown)))
+    };
+    packages.into_iter().map(line).collect()
 }
 
 fn offer_told(offer: &Offer) -> Vec<String> {

@@ -3,10 +3,11 @@
 use super::load::{Installed, Recorded};
 use crate::config::Config;
 use crate::show::short;
-use crate::wire;
+use crate::{look, wire};
 use anyhow::Result;
 use component::Loaded;
 use gate::Catalogue;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Prints the plugins.
@@ -15,17 +16,15 @@ use std::process::ExitCode;
 /// The first plugin that does not load.
 pub async fn list(config: &Config) -> Result<ExitCode> {
     let installed = wire::install(config).await?;
-    for loaded in installed.plugins.loaded() {
-        print!("{}", one(&installed, loaded));
-    }
-    for one in installed.recorded.values() {
-        if let Some(revoked) = &one.revoked {
-            let version = &one.installed;
-            println!("{} {}  {}  {}", version.plugin, version.version, version.world, version.digest);
-            println!("  never run again: {}", short(&revoked.reason));
+    let mut text: String = installed.plugins.loaded().map(|loaded| one(&installed, loaded)).collect();
+    for Recorded { installed: version, revoked, .. } in installed.recorded.values() {
+        if let Some(revoked) = revoked {
+            let (name, why) = (&version.plugin, short(&revoked.reason));
+            text.push_str(&format!("{name} {}  {}  {}\n", version.version, version.world, version.digest));
+            text.push_str(&format!("  never run again: {why}\n"));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    look::pipe_may_end(std::io::stdout().write_all(text.as_bytes()).map_err(Into::into))
 }
 
 fn one(installed: &Installed, loaded: &Loaded) -> String {
@@ -50,7 +49,12 @@ fn one(installed: &Installed, loaded: &Loaded) -> String {
     lines.extend(ways(installed, name, recorded));
     if let Some(waiting) = recorded.and_then(|one| one.waiting.as_ref()) {
         let version = &waiting.version;
-        lines.push(format!("  waits  {} {}: {}", version.version, version.digest.short(), short(&waiting.more.join("; "))));
+        lines.push(format!(
+            "  waits  {} {}: {}",
+            version.version,
+            version.digest.short(),
+            short(&waiting.more.join("; "))
+        ));
     }
     lines.join("\n") + "\n"
 }

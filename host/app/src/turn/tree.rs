@@ -80,6 +80,7 @@ fn add(one: Usage, other: Usage) -> Usage {
         input_tokens: one.input_tokens.saturating_add(other.input_tokens),
         cached_input_tokens: one.cached_input_tokens.saturating_add(other.cached_input_tokens),
         output_tokens: one.output_tokens.saturating_add(other.output_tokens),
+        cache_write_tokens: one.cache_write_tokens.saturating_add(other.cache_write_tokens),
     }
 }
 

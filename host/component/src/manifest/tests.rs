@@ -53,6 +53,16 @@ fn a_manifest_says_what_is_offered_and_asked_for() {
 }
 
 #[test]
+fn a_tool_may_say_nothing_of_what_it_does_outside_and_may_not_say_that_it_says_nothing() {
+    let silent = WEB.replacen("effect = \"external\"\n", "", 1);
+    let manifest = Manifest::parse(silent.as_bytes()).unwrap();
+    assert_eq!(manifest.tools[1].effect, EffectClass::Undeclared);
+    assert!(
+        error_of("effect = \"read\"", "effect = \"undeclared\"").contains("unknown variant `undeclared`")
+    );
+}
+
+#[test]
 fn a_key_nobody_knows_is_named_with_its_line() {
     assert!(
         error_of("description", "summary").starts_with("line 5 of the manifest: unknown field `summary`")

@@ -135,3 +135,18 @@ async fn every_plugin_of_this_repository_loads() {
     assert_eq!(kit.hands.plugins().loaded().count(), 5);
     assert!(kit.hands.tool("web.fetch").is_some() && kit.hands.model("scripted/story").is_some());
 }
+
+#[tokio::test]
+async fn a_plugin_that_says_it_recalls_and_does_not_export_it_does_not_load() {
+    let line = HOSTILE.lines().find(|line| line.starts_with("description")).unwrap();
+    let short = HOSTILE.replace(line, "description = \"d\"");
+    let manifest = short.replacen("effect = \"external\"", "effect = \"external\"\nrecall = true", 1);
+    assert_ne!(manifest, short);
+    let error = remade(HOSTILE, &manifest).await;
+    assert!(matches!(error, LoadError::NoRecall { .. }), "{error:?}");
+    assert!(error.to_string().contains("chancery:tool/recalls"), "{error}");
+    let reads = HOSTILE.replace(line, "description = \"d\"");
+    let reads = reads.replacen("effect = \"read\"", "effect = \"read\"\nrecall = true", 1);
+    let error = remade(HOSTILE, &reads).await;
+    assert!(format!("{error:?}").contains("Recall"), "a read leaves nothing to recall: {error:?}");
+}

@@ -195,3 +195,16 @@ async fn not_sent_is_said_only_of_what_never_arrives() {
         }
     }
 }
+
+/// Whether a request left is the hook's to say: a guest that sends, and then says that nothing left, is not believed.
+#[tokio::test]
+async fn a_guest_that_lies_about_what_left_is_not_asked() {
+    let server = answers().await;
+    let kit = towards(&server, vec![route(METHODS, &server.origin, "/", None)]).await;
+    let lie = json!({"url": server.origin, "method": "POST", "body": "words", "claim": "not-sent"});
+    let reached = kit.call("hostile.push", lie).await;
+    assert!(reached.outcome.is_err(), "that is what it says");
+    assert!(reached.request_sent && reached.readings.len() == 1, "and that is what happened: {reached:?}");
+    let refused = json!({"url": "http://127.0.0.1:1/", "method": "POST", "claim": "not-sent"});
+    assert!(!kit.call("hostile.push", refused).await.request_sent, "here it is right");
+}

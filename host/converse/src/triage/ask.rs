@@ -149,7 +149,8 @@ fn quoted(text: &str) -> String {
 pub fn said(response: &InferResponse) -> Result<Said, Unsaid> {
     let mut calls = response.parts.iter().filter_map(|part| match part {
         Part::ToolCall(call) => Some(call),
-        Part::Text(_) | Part::ToolResult(_) => None,
+        // Words around the call, notes and the like: only the call counts.
+        _ => None,
     });
     let (Some(call), None) = (calls.next(), calls.next()) else { return Err(Word::MalformedScores) };
     if call.name != TOOL {

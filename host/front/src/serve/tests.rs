@@ -79,7 +79,7 @@ fn keys(folder: &std::path::Path) -> SigningKeys {
 
 fn routes(record: &Record, folder: &std::path::Path) -> Router {
     let keys = Some(keys(folder));
-    router(Front { record: record.clone(), host: host(), keys, clock: Arc::new(StoppedClock), journal: None })
+    router(Front { record: record.clone(), host: host(), keys, clock: Arc::new(StoppedClock), journal: None, socket: None })
 }
 
 impl Desk {
@@ -173,7 +173,7 @@ async fn whoever_watches_sees_how_far_the_journal_is_behind_and_why() {
     assert_eq!(desk.healthz().await.get("journal"), None);
     let (tell, status) = tokio::sync::watch::channel(record::Status::default());
     let clock = Arc::new(StoppedClock);
-    let front = Front { record: desk.record.clone(), host: host(), keys: None, clock, journal: Some(status) };
+    let front = Front { record: desk.record.clone(), host: host(), keys: None, clock, journal: Some(status), socket: None };
     let router = router(front);
     let seen = async || {
         let request = Request::get("/healthz").body(Body::empty()).unwrap();

@@ -108,7 +108,7 @@ pub async fn keep(
     loop {
         let at = next.unwrap_or_else(|| Instant::now() + Duration::from_secs(3_600));
         tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => break,
+            () = stopped(&mut stop) => break,
             () = sleep_until(at), if next.is_some() => next = socket.connect(&tell).await?,
             Some(news) = told.recv() => next = socket.hear(news, next)?,
         }
@@ -116,6 +116,10 @@ pub async fn keep(
     // A connection nobody reads would go on taking deliveries: each is ended before this returns.
     socket.tasks.shutdown().await;
     Ok(())
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// What a connection tells whoever keeps it.

@@ -81,8 +81,7 @@ impl Gate {
         let (by, effect) = (by.clone(), effect.clone());
         let stated = EffectStated { effect, happened, by, seat, saw };
         let statement = Statement { stated, row, unknown_as, request };
-        let decided =
-            self.parts.record.decide(reads, move |rows, now| statement.appends(rows, now)).await?;
+        let decided = self.parts.record.decide(reads, move |rows, now| statement.appends(rows, now)).await?;
         match decided {
             Decided::Appended { events, .. } => Ok(events),
             Decided::Rejected(why) => Err(why),

@@ -307,7 +307,11 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
     assert_eq!(unseen, [("note.any", ""), ("note.put", "/weight")]);
     let shipped = shipped();
     let unseen: Vec<_> = shipped.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
-    assert_eq!(unseen, [("slack.card", "/fields"), ("slack.card-update", "/fields"), ("slack.recall", "/input/*")], "all else is seen");
+    assert_eq!(
+        unseen,
+        [("slack.card", "/fields"), ("slack.card-update", "/fields"), ("slack.recall", "/input/*")],
+        "all else is seen"
+    );
 }
 
 #[test]

@@ -6,7 +6,8 @@ use event::{EffectId, Event, Fact, Origin, ReadBack, RequestAnswered, TurnId};
 use fold::effect::recall::{ABSENT_GRACE_MS, FIRST_MS, OUTCOME_MS_MAX, RECALLS_MAX};
 use fold::effect::{EffectRow, EffectState, TurnEffects};
 use gate::{
-    AnswerError, Call, EffectClass, Failure, FailureKind, Output, Passed, Reached, Reader, Recalled, StateError,
+    AnswerError, Call, EffectClass, Failure, FailureKind, Output, Passed, Reached, Reader, Recalled,
+    StateError,
 };
 use record::Clock;
 use serde_json::{Value, json};
@@ -116,10 +117,7 @@ async fn reading_back_is_a_call_of_its_own_with_a_receipt_and_the_original_argum
     let (tool, asked) = office.world.reached().pop().unwrap();
     assert_eq!(tool, "slack.recall");
     let around = row(&office, &effect).await.intended_at.0;
-    assert_eq!(
-        asked,
-        json!({"tool": "slack.post", "key": effect, "input": words(), "around_ms": around})
-    );
+    assert_eq!(asked, json!({"tool": "slack.post", "key": effect, "input": words(), "around_ms": around}));
     // It is told where the call is told, and follows from it.
     assert_eq!(new[2].stream, unknown.stream);
     assert_eq!(new[3].cause.as_ref(), Some(&unknown.id));
@@ -150,7 +148,8 @@ async fn absent_is_not_believed_while_it_may_still_arrive_and_then_it_may_be_sen
     assert_eq!(office.clock.now().since_ms(since), ABSENT_GRACE_MS);
     assert!((3..=RECALLS_MAX).contains(&looks), "{looks}");
     assert_eq!(row(&office, &effect).await.state, EffectState::Failed);
-    let sent = |office: &Office| office.world.reached().iter().filter(|(tool, _)| tool == "slack.post").count();
+    let sent =
+        |office: &Office| office.world.reached().iter().filter(|(tool, _)| tool == "slack.post").count();
     assert_eq!(sent(&office), 1, "nothing is sent by reading back");
     assert!(matches!(office.pass(office.call(3, "slack.post", words())).await, Passed::Done { .. }));
     assert_eq!(sent(&office), 2, "and a new call may");
@@ -215,7 +214,8 @@ async fn a_person_who_looked_has_the_last_word_and_answers_the_request() {
         }
         let nothing = office.gate.state_effect(&effect, &owner, happened, "  ").await;
         assert!(matches!(nothing, Err(StateError::Length(0))), "{nothing:?}");
-        let stated = office.gate.state_effect(&effect, &owner, happened, "it is on the screen").await.unwrap();
+        let stated =
+            office.gate.state_effect(&effect, &owner, happened, "it is on the screen").await.unwrap();
         let kinds: Vec<&str> = stated.iter().map(|event| event.fact.kind()).collect();
         assert_eq!(kinds, ["effect.stated", outcome, "request.answered"]);
         assert_eq!(stated[0].actor.principal, owner, "in their own name");

@@ -254,6 +254,6 @@ fn call(deed: &Deed) -> Call {
         cause: EventId::derived(&["asked"]),
         fence: None,
         within: Vec::new(),
-            drill: false,
+        drill: false,
     }
 }

@@ -42,13 +42,24 @@ impl Standing {
         database: &mut dyn Writes,
         appends: &[&Prepared],
     ) -> Result<(), Error> {
-        let mut streams: Vec<&StreamName> = appends.iter().map(|append| &append.stream).collect();
+        self.look_up_all(database, appends, Vec::new(), Vec::new()).await
+    }
+
+    /// The same, and of other streams and ids beside those.
+    pub(super) async fn look_up_all(
+        &mut self,
+        database: &mut dyn Writes,
+        appends: &[&Prepared],
+        mut streams: Vec<&StreamName>,
+        mut ids: Vec<&EventId>,
+    ) -> Result<(), Error> {
+        streams.extend(appends.iter().map(|append| &append.stream));
         streams.retain(|stream| !self.streams.contains_key(*stream));
         streams.sort_unstable();
         streams.dedup();
         let drafts = appends.iter().flat_map(|append| &append.drafts);
-        let ids: Vec<_> =
-            drafts.map(|draft| &draft.event.id).filter(|id| !self.ids.contains_key(*id)).collect();
+        ids.extend(drafts.map(|draft| &draft.event.id));
+        ids.retain(|id| !self.ids.contains_key(*id));
         if !streams.is_empty() || !ids.is_empty() {
             let found = database.found(&streams, &ids).await?;
             for stream in streams {
@@ -140,8 +151,7 @@ impl Standing {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        database.insert(&self.waiting).await?;
-        self.waiting.clear();
+        database.insert(std::mem::take(&mut self.waiting)).await?;
         for twin in self.ids.values_mut().filter(|twin| matches!(twin, Twin::Waiting(_))) {
             *twin = Twin::Written;
         }

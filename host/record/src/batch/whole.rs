@@ -1,5 +1,6 @@
 //! What a batch does with a whole record: it folds all rows again, and it takes in the events of another record.
 
+use super::written::Written;
 use super::{Batch, Standing, Stop};
 use crate::Error;
 use crate::job::Part;
@@ -39,8 +40,7 @@ impl Batch<'_> {
         let mut folded = GlobalPosition(0);
         let mut unread = self.database.unread(folded, REBUILD_EVENTS).await?;
         let mut events: Vec<Event> = Vec::new();
-        // As long as no row was written, what is not in the cache is nowhere.
-        let mut some_written = false;
+        let mut written = Written::new();
         // Ends at the head, which cannot move while this transaction lasts. Each round reads one page, makes events of
         // the one before and folds the one before that.
         while unread.end.is_some() || !events.is_empty() {
@@ -55,14 +55,13 @@ impl Batch<'_> {
             (unread, folded, events) = (next?, events.last().map_or(folded, |e| e.global_position), made?);
             progress.send_replace(folded.0);
             if self.cache.len() > REBUILD_ROWS_MAX {
-                self.write_rows().await?;
-                some_written = true;
+                self.write_rows(|key| written.add(key)).await?;
             }
-            if some_written {
-                self.load(events.iter().flat_map(concerned).collect()).await?;
-            }
+            // What was not written is nowhere but in the cache.
+            let needed = events.iter().flat_map(concerned).filter(|key| written.may_hold(key));
+            self.load(needed.collect()).await?;
         }
-        self.write_rows().await?;
+        self.write_rows(|_| ()).await?;
         Ok(folded.0)
     }
 
@@ -99,10 +98,9 @@ impl Batch<'_> {
             }
             follows(&mut found.streams, event)?;
         }
-        self.database.insert(&stored).await?;
-        if let (Some(stored), Some(event)) = (stored.last(), events.into_iter().next_back()) {
-            self.head =
-                Head { global_position: stored.global_position, at: stored.at, chain: Some(event.chain) };
+        self.database.insert(stored).await?;
+        if let Some(Event { global_position, at, chain, .. }) = events.into_iter().next_back() {
+            self.head = Head { global_position: global_position.0, at, chain: Some(chain) };
         }
         Ok(())
     }

@@ -40,10 +40,10 @@ struct Changes {
 }
 
 impl Changes {
-    fn add(&mut self, event: &Stored) {
+    fn add(&mut self, event: Stored) {
         self.by_id.insert(event.id.clone(), self.events.len());
         self.stands.insert(event.stream.clone(), event.position);
-        self.events.push(Arc::new(event.clone()));
+        self.events.push(Arc::new(event));
     }
 
     fn named(&self, id: &str) -> Option<&Stored> {
@@ -163,8 +163,8 @@ impl Writes for Writer {
         })
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
-        events.iter().for_each(|event| self.changes.add(event));
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        events.into_iter().for_each(|event| self.changes.add(event));
         Ok(())
     }
 

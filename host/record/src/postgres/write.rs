@@ -199,7 +199,8 @@ impl Writes for Writer {
         Ok(found)
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        let events = events.as_slice();
         for event in events {
             if let Some(digest) = &event.blob {
                 self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;

@@ -16,6 +16,8 @@ use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
 /// Events, rows or names of one statement, a power of two: beyond this nothing is gained.
 const ITEMS_AT_ONCE: usize = 64;
+/// So few items are one statement, whatever their number: what one call writes mostly.
+const ITEMS_AS_THEY_ARE_MAX: usize = 8;
 
 /// The connection that writes.
 #[derive(Debug)]
@@ -46,41 +48,50 @@ impl Writer {
         Ok(())
     }
 
-    async fn insert_some(&mut self, events: &[Stored]) -> Result<(), Error> {
+    async fn insert_some(&mut self, events: impl Iterator<Item = Stored> + Send) -> Result<(), Error> {
         let mut query = QueryBuilder::new(
             "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
              blob, digest, chain) ",
         );
         query.push_values(events, |mut columns, event| {
-            let body = if event.blob.is_none() { event.body.as_deref() } else { None };
+            let body = if event.blob.is_none() { event.body } else { None };
+            // Each text moves into the statement: it is not copied on the way.
             columns
                 .push_bind(signed(event.global_position))
-                .push_bind(&event.stream)
+                .push_bind(event.stream)
                 .push_bind(signed(event.position))
-                .push_bind(&event.id)
-                .push_bind(&event.kind)
+                .push_bind(event.id)
+                .push_bind(event.kind)
                 .push_bind(event.schema)
                 .push_bind(event.at.0)
-                .push_bind(&event.actor)
-                .push_bind(event.cause.as_deref())
-                .push_bind(&event.label)
+                .push_bind(event.actor)
+                .push_bind(event.cause)
+                .push_bind(event.label)
                 .push_bind(body)
-                .push_bind(event.blob.as_deref())
-                .push_bind(&event.digest)
-                .push_bind(&event.chain);
+                .push_bind(event.blob)
+                .push_bind(event.digest)
+                .push_bind(event.chain);
         });
         query.build().execute(&mut self.connection).await.map_err(failed)?;
         Ok(())
     }
 }
 
-/// `items` in portions of a power of two, the largest first, for the same reason: what is written is written once.
+/// How many of `left` items the next statement writes: all of a few, and of more a power of two, the largest first. What
+/// is written is written once, and few different statements stay prepared.
+fn portion(left: usize) -> usize {
+    if left <= ITEMS_AS_THEY_ARE_MAX {
+        return left;
+    }
+    left.min(ITEMS_AT_ONCE).checked_ilog2().map_or(0, |log| 1 << log)
+}
+
+/// `items` in such portions.
 fn portions<T>(mut items: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
-        let size = 1_usize << items.len().min(ITEMS_AT_ONCE).checked_ilog2()?;
-        let (portion, rest) = items.split_at_checked(size)?;
+        let (some, rest) = items.split_at_checked(portion(items.len()).max(1))?;
         items = rest;
-        Some(portion)
+        Some(some)
     })
 }
 
@@ -161,14 +172,16 @@ impl Writes for Writer {
         Ok(found)
     }
 
-    async fn insert(&mut self, events: &[Stored]) -> Result<(), Error> {
-        for event in events {
+    async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
+        for event in &events {
             if let Some(digest) = &event.blob {
                 self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
             }
         }
-        for some in portions(events) {
-            self.insert_some(some).await?;
+        let mut events = events.into_iter();
+        while events.len() > 0 {
+            let count = portion(events.len());
+            self.insert_some(events.by_ref().take(count)).await?;
         }
         Ok(())
     }
@@ -271,7 +284,7 @@ impl Writes for Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::{ITEMS_AT_ONCE, padded, portions};
+    use super::{ITEMS_AS_THEY_ARE_MAX, ITEMS_AT_ONCE, padded, portions};
 
     #[test]
     fn portions_hold_every_item_once_in_order_and_padding_adds_only_the_last() {
@@ -279,7 +292,10 @@ mod tests {
         for count in 0..items.len() {
             let some = &items[..count];
             assert_eq!(portions(some).flatten().copied().collect::<Vec<_>>(), some);
-            assert!(portions(some).all(|portion| portion.len().is_power_of_two()));
+            assert!(
+                portions(some)
+                    .all(|some| some.len() <= ITEMS_AS_THEY_ARE_MAX || some.len().is_power_of_two())
+            );
             let padded: Vec<usize> = padded(some).copied().collect();
             assert_eq!(padded[..count], *some);
             assert!(padded[count..].iter().all(|item| item + 1 == count));

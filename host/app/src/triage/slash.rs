@@ -1,0 +1,78 @@
+//! The slash command: the mode of a channel, told to whoever asks and set for whoever holds the owner's seat.
+//!
+//! Deliberately absent: who may set one, which the record says, as of any fact.
+
+use super::{Desk, weigh};
+use crate::owner;
+use anyhow::Result;
+use converse::command::{Command, Wish, command};
+use event::{Actor, DeliveryClassified, Event, EventId, Expected, Fact, Label, ModeSet, Proposed, SeatId, StreamName};
+use fold::{decode, setting};
+use gate::{Passed, Payload};
+use record::Error;
+use serde_json::json;
+
+/// What the duty of answering one is called.
+const ANSWER: &str = "slash";
+/// What is said to whoever wants something else.
+const USAGE: &str = "`/chancery mode` tells how readily I speak here; `/chancery mode quiet`, `reserved`, `proactive` or \
+    `eager` sets it, for the owner of this office. To ask me something, mention me.";
+
+/// Does what the command says and tells the person who used it, once.
+///
+/// # Errors
+/// When the record cannot be used.
+pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassified) -> Result<()> {
+    let record = &desk.office.record;
+    let (Some(own), Some(delivery)) = (desk.own().await?, record.event(&body.delivery).await?) else {
+        return Ok(());
+    };
+    let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+    let Some(command) = command(received, &own) else { return Ok(()) };
+    let said = match command.wish {
+        Wish::Tell => told(desk, &command).await?,
+        Wish::Set(mode) => {
+            let by = format!("set with a slash command by {}", command.by);
+            let set = ModeSet { channel: command.channel.clone(), mode, reason: by };
+            set_as(desk, &command, &delivery.id, set).await?
+        }
+        Wish::Unknown => USAGE.to_owned(),
+    };
+    let Some(attempt) = weigh::next_attempt(desk, &classified.id, ANSWER).await? else { return Ok(()) };
+    let input = json!({ "channel": command.channel_id, "user": command.user, "text": said });
+    let call = weigh::call(desk, (&classified.id, ANSWER, attempt), "slack.whisper", Payload::Tool(input))?;
+    match desk.office.gate.pass(call, None).await? {
+        Passed::Done { .. } => {}
+        other => tracing::warn!(outcome = ?other, "a slash command was not answered"),
+    }
+    Ok(())
+}
+
+async fn told(desk: &Desk, command: &Command) -> Result<String> {
+    let set = desk.office.record.row("setting", &setting::mode(&command.channel)).await?;
+    let set: Option<ModeSet> = decode(set.as_ref());
+    let mode = desk.office.manner.mode_of(&command.channel, set.map(|set| set.mode));
+    let weighs = if desk.office.manner.weighs { "" } else { " Nothing is weighed here: no small model is configured." };
+    Ok(format!("I am `{mode}` in this channel.{weighs}"))
+}
+
+/// Sets it in the person's own name, in the owner's seat: the record refuses whoever does not hold that.
+async fn set_as(desk: &Desk, command: &Command, delivery: &EventId, set: ModeSet) -> Result<String> {
+    let mode = set.mode;
+    let seat = SeatId::parse(owner::SEAT)?;
+    let event = Proposed {
+        id: EventId::derived(&["mode.set", delivery.as_str()]),
+        actor: Actor { principal: command.by.clone(), seat: Some(seat) },
+        cause: Some(delivery.clone()),
+        label: Label::host(),
+        fact: set.into(),
+    };
+    let stream = StreamName::new("mode", &command.channel);
+    match desk.office.record.append(stream, Expected::Any, vec![event]).await {
+        Ok(_) | Err(Error::IdTaken { .. }) => Ok(format!("I am `{mode}` in this channel from now on.")),
+        Err(Error::NoAuthority { .. }) => {
+            Ok("Only the owner of this office sets how readily I speak; nothing has changed.".to_owned())
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,180 @@
+//! SIGKILL at every event boundary of a turn that pays for a model and posts its answer. The boundaries are counted
+//! and gone through one by one: the record takes the first so many events and not one more, the host comes as far as
+//! it can without it, and is killed there. So whatever it did outside that it could not write down has happened.
+//! Whatever the boundary: exactly one post arrives, every hold has one end, nothing is charged twice.
+
+use event::{Event, Fact, GlobalPosition, HoldId};
+use record::Record;
+use sqlx::{Connection, SqliteConnection};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tests::office::deliver;
+use tests::slack::message;
+use tests::{Host, Kit};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+/// How long the record may take to say something: far longer than a busy machine needs.
+const WAIT: Duration = Duration::from_secs(180);
+/// Boundaries that are gone through at the same time: most of their time they wait for a lease to end.
+const AT_ONCE: usize = 4;
+/// What the host logs when the record does not take a commit.
+const NOT_TAKEN: &str = "a commit failed";
+
+async fn events(kit: &Kit) -> Vec<Event> {
+    let record = Record::open_sqlite_read_only(&kit.folder().join("office.sqlite")).await.unwrap();
+    record.read_all(GlobalPosition(0), 10_000).await.unwrap()
+}
+
+fn count(events: &[Event], kind: &str) -> usize {
+    events.iter().filter(|event| event.fact.kind() == kind).count()
+}
+
+/// Says something to the record's file beside the host.
+async fn say(folder: &Path, sql: String) {
+    let url = format!("sqlite://{}", folder.join("office.sqlite").display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// Lets the record take no event beyond this place.
+async fn full_at(folder: &Path, place: usize) {
+    let sql = format!(
+        "create trigger full before insert on event when new.global_position > {place} \
+         begin select raise(abort, 'no room for this event'); end"
+    );
+    say(folder, sql).await;
+}
+
+async fn until(kit: &Kit, what: &str, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {
+    let began = Instant::now();
+    loop {
+        let events = events(kit).await;
+        if enough(&events) {
+            return events;
+        }
+        let told: Vec<String> = events.iter().map(app::show::line).collect();
+        assert!(began.elapsed() < WAIT, "the record never said: {what}\n{}", told.join("\n"));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn asked(host: &Host) -> u16 {
+    let payload = message("Ev1", "C01GEN", "U01ALICE", "1700000000.000100", "<@U0BOT> hello");
+    deliver(&host.url, &payload).await
+}
+
+async fn hears(log: &mut UnboundedReceiver<String>, words: &str) {
+    let heard = async {
+        while let Some(line) = log.recv().await {
+            if line.contains(words) {
+                return;
+            }
+        }
+        panic!("the host ended before it logged `{words}`");
+    };
+    tokio::time::timeout(WAIT, heard).await.unwrap_or_else(|_| panic!("the host never logged `{words}`"));
+}
+
+async fn kit() -> Kit {
+    let mut kit = Kit::new().await;
+    kit.lease_ms = 3_000;
+    kit
+}
+
+/// The end of every commit of one turn, as the number of its last event behind the start.
+async fn boundaries() -> Vec<usize> {
+    let kit = kit().await;
+    let host = Host::serve(&kit.write()).await;
+    let base = events(&kit).await.len();
+    assert_eq!(asked(&host).await, 200);
+    let all = until(&kit, "the turn ended", |events| count(events, "turn.ended") == 1).await;
+    host.kill();
+    // Events of one commit have one time, so a change of time is the end of one; where two commits share a
+    // millisecond the boundary between two streams is gone through as well.
+    let ends = all.windows(2).enumerate().skip(base.saturating_sub(1));
+    // 0: nothing of the turn is taken, not even the delivery.
+    let mut found: Vec<usize> = ends
+        .filter(|(_, pair)| pair[0].at != pair[1].at || pair[0].stream != pair[1].stream)
+        .map(|(n, _)| n + 1 - base)
+        .collect();
+    found.push(all.len() - base);
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_every_event_boundary_it_posts_once_and_charges_once() {
+    let boundaries = boundaries().await;
+    assert!(boundaries.len() >= 10, "{boundaries:?}");
+    let mut running = JoinSet::new();
+    let mut seen = BTreeMap::new();
+    for (n, place) in boundaries.iter().copied().enumerate() {
+        if n >= AT_ONCE {
+            let (place, last) = running.join_next().await.unwrap().unwrap();
+            seen.insert(place, last);
+        }
+        running.spawn(killed_at(place));
+    }
+    while let Some(ended) = running.join_next().await {
+        let (place, last) = ended.unwrap();
+        seen.insert(place, last);
+    }
+    // Killed while the money was held, while the post was under way, and after either.
+    let last: Vec<&str> = seen.values().map(String::as_str).collect();
+    for kind in ["hold.started", "hold.settled", "effect.intended", "effect.sent", "step.ended"] {
+        assert!(last.contains(&kind), "{kind} was never the last event: {seen:?}");
+    }
+}
+
+/// What stood last on the record when the host was killed behind this many events.
+async fn killed_at(place: usize) -> (usize, String) {
+    let kit = kit().await;
+    let config = kit.write();
+    let (host, mut log) = Host::serve_heard(&config).await;
+    let base = events(&kit).await.len();
+    full_at(kit.folder(), base + place).await;
+    asked(&host).await;
+    let whole = || async { count(&events(&kit).await, "turn.ended") == 1 };
+    tokio::select! {
+        () = hears(&mut log, NOT_TAKEN) => {}
+        () = async { while !whole().await { tokio::time::sleep(Duration::from_millis(50)).await } } => {}
+    }
+    host.kill();
+    let killed = events(&kit).await;
+    let last = killed.last().unwrap().fact.kind().to_owned();
+    say(kit.folder(), "drop trigger full".to_owned()).await;
+    let host = Host::serve(&config).await;
+    // Slack sends again what got no 200.
+    assert_eq!(asked(&host).await, 200);
+    let settled = |events: &[Event]| {
+        count(events, "turn.ended") == 1 && count(events, "effect.sent") == 1
+    };
+    let events = until(&kit, "the turn ended and its effect is known", settled).await;
+    host.kill();
+    assert_eq!(kit.slack.posts().len(), 1, "after {last}");
+    assert_eq!((count(&events, "turn.opened"), count(&events, "message.received")), (1, 1), "after {last}");
+    every_hold_ended_once(&events, &last);
+    let verified = tests::host::run(&config, &["record", "verify"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    (place, last)
+}
+
+fn every_hold_ended_once(events: &[Event], last: &str) {
+    let mut ends: BTreeMap<HoldId, usize> = BTreeMap::new();
+    for event in events {
+        match &event.fact {
+            Fact::HoldTaken(taken) => *ends.entry(taken.hold.clone()).or_default() += 0,
+            Fact::HoldSettled(end) => *ends.entry(end.hold.clone()).or_default() += 1,
+            Fact::HoldReleased(end) => *ends.entry(end.hold.clone()).or_default() += 1,
+            Fact::HoldLeftUnknown(end) => *ends.entry(end.hold.clone()).or_default() += 1,
+            _ => {}
+        }
+    }
+    assert!(!ends.is_empty() && ends.values().all(|ends| *ends == 1), "after {last}: {ends:?}");
+    // A call that was charged and whose answer was lost with the host is made again, and charged as what it is: a
+    // second call.
+    let calls = if last == "hold.settled" { 2 } else { 1 };
+    assert_eq!(count(events, "hold.settled"), calls, "each call is charged once, after {last}");
+}
