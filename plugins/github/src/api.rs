@@ -114,7 +114,7 @@ fn understood(reply: Reply) -> Result<Reply, Failure> {
         404 => (Kind::NotFound, "knows nothing there, or does not show it to this token"),
         410 => (Kind::NotFound, "says it is gone"),
         422 => (Kind::InvalidInput, "does not take it as it is"),
-        300..400 => (Kind::NotFound, "says it moved: name the repository as it is called now"),
+        300..=399 => (Kind::NotFound, "says it moved: name the repository as it is called now"),
         500.. => (Kind::Unavailable, "cannot answer now"),
         _ => (Kind::Malformed, "answered what nobody expected"),
     };
