@@ -104,7 +104,23 @@ fn check_grant(artifact: &Artifact, grant: Option<&PluginGranted>) -> Result<(),
             found: artifact.digest.clone(),
         }),
         Some(grant) if artifact.manifest.world == World::Guard => check_guards_grant(grant),
-        _ => Ok(()),
+        Some(grant) => check_folders(&artifact.manifest, grant),
+        None => Ok(()),
+    }
+}
+
+/// A folder is granted only when it was asked for, with no more rights than that.
+fn check_folders(manifest: &Manifest, grant: &PluginGranted) -> Result<(), LoadError> {
+    let asked = |granted: &Directory| {
+        manifest.directories.iter().any(|asked| asked.at == granted.at && (asked.write || !granted.write))
+    };
+    match grant.directories.iter().find(|granted| !asked(granted)) {
+        None => Ok(()),
+        Some(Directory { at, write, .. }) => Err(LoadError::FolderNotAsked {
+            plugin: manifest.name.clone(),
+            at: at.clone(),
+            rights: if *write { "to be written" } else { "to be read" },
+        }),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod canary;
 mod connectors;
+mod figures;
 mod folders;
 mod guards;
 mod hand_made;

@@ -1,5 +1,6 @@
 //! A folder that was granted: what may be read is read, what may be written is written, and nothing leads out of it.
 
+use super::load::refused;
 use super::kit::{Kit, digest, kit, output, small, with_manifest};
 use event::{Directory, PluginGranted};
 use serde_json::{Value, json};
@@ -32,21 +33,34 @@ fn laid_out() -> tempfile::TempDir {
 /// What the guest says that came of all it tried in the folder.
 async fn tried(around: &Path, write: bool) -> Value {
     let (_folder, path) = with_manifest("wasi", MANIFEST);
+    let kit: Kit = kit(small(), &[path.clone()], &[grant(&path, around, write)], &[]).await;
+    output(kit.call("wasi.folder", json!({})).await)
+}
+
+fn grant(path: &Path, around: &Path, write: bool) -> PluginGranted {
     let directory = Directory {
         at: "/notes".to_owned(),
         path: around.join("notes").to_str().unwrap().to_owned(),
         write,
     };
-    let grant = PluginGranted {
+    PluginGranted {
         plugin: "wasi".to_owned(),
-        digest: digest(&path),
+        digest: digest(path),
         routes: Vec::new(),
         settings: BTreeMap::new(),
         directories: vec![directory],
         reason: String::new(),
-    };
-    let kit: Kit = kit(small(), &[path], &[grant], &[]).await;
-    output(kit.call("wasi.folder", json!({})).await)
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_was_not_asked_for_stops_the_start() {
+    let around = laid_out();
+    for (from, to) in [("write = true\n", ""), ("/notes", "/other")] {
+        let (_folder, path) = with_manifest("wasi", &MANIFEST.replace(from, to));
+        let said = refused(&[path.clone()], &[grant(&path, around.path(), true)]).await.to_string();
+        assert!(said.contains("granted the folder `/notes` to be written"), "{said}");
+    }
 }
 
 fn files(folder: &Path) -> Vec<String> {
