@@ -275,12 +275,28 @@ pub struct PluginConfig {
     /// Where it may go.
     #[serde(default, rename = "route")]
     pub routes: Vec<RouteConfig>,
+    /// Folders it may see.
+    #[serde(default, rename = "directory")]
+    pub directories: Vec<DirectoryConfig>,
     /// Its settings, as the guest reads them.
     #[serde(default)]
     pub settings: BTreeMap<String, toml::Value>,
     /// Settings whose value is the text of a file.
     #[serde(default)]
     pub settings_from: BTreeMap<String, PathBuf>,
+}
+
+/// One folder that a plugin may see.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectoryConfig {
+    /// Its name to the plugin, as its manifest asks.
+    pub at: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// Whether the plugin may write there.
+    #[serde(default)]
+    pub write: bool,
 }
 
 /// One way out.
@@ -355,6 +371,7 @@ impl Config {
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
             plugin.settings_from.values_mut().for_each(anchor);
+            plugin.directories.iter_mut().for_each(|directory| anchor(&mut directory.path));
         }
         let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
         let credentials = self.credentials.values_mut().map(|credential| &mut credential.source);

@@ -5,6 +5,7 @@
 //! be had is said, here and again by the test that wanted it: `<target>/guests/<name>.absent` holds the reason.
 
 mod c;
+mod emulate;
 mod javascript;
 mod python;
 
@@ -64,7 +65,7 @@ pub fn run(paths: &Paths) -> Result<(), Stop> {
         fs::create_dir_all(&work.folder).map_err(|e| Stop::because(work.folder.display(), e))?;
         bring_up_to_date(&language, &work, paths)?;
     }
-    Ok(())
+    emulate::bring(paths)
 }
 
 fn bring_up_to_date(language: &Language, work: &Work, paths: &Paths) -> Result<(), Stop> {
@@ -105,6 +106,24 @@ fn laid_out(paths: &Paths) -> Result<PathBuf, Stop> {
         .try_for_each(|(from, into)| copy(from, into))
         .map_err(|e| Stop::because(to.display(), e))?;
     Ok(to)
+}
+
+/// Installs what a `package-lock.json` names, by version and digest, without running anything that came with it.
+fn from_npm(folder: &Path) -> Result<(), Absent> {
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    let got = said(&mut npm, "install Node.js 20 or newer with npm (Debian: sudo apt-get install nodejs npm)");
+    if got.is_err() {
+        // A half of it would be taken for the whole next time.
+        let _ = fs::remove_dir_all(folder.join("node_modules"));
+    }
+    got
+}
+
+/// Whether `names` are the same in both folders, and what they name is installed.
+fn is_installed(pinned: &Path, folder: &Path, names: &[&str]) -> bool {
+    let same = |name: &&str| fs::read(pinned.join(name)).ok() == fs::read(folder.join(name)).ok();
+    names.iter().all(|name| same(name)) && folder.join("node_modules").is_dir()
 }
 
 /// Installs the packages of `requirements.txt` in an environment of Python's own, once.

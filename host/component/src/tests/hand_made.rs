@@ -1,7 +1,7 @@
 //! Components written by hand, to say what no compiler would: wrong lengths, wrong pointers, a start that traps.
 
 use super::kit::{Kit, code_folder, failure, kit, output, small};
-use crate::{Engine, EngineParts, LoadError, Plugins, with_manifest};
+use crate::{Engine, EngineParts, LoadError, Plugins, embed};
 use gate::FailureKind;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn component(resolve: Resolve, world: &str, text: &str) -> Vec<u8> {
 fn plugin(component: Vec<u8>, manifest: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hand-made.wasm");
-    std::fs::write(&path, with_manifest(component, manifest.as_bytes())).unwrap();
+    std::fs::write(&path, embed(&component, manifest).unwrap()).unwrap();
     (folder, path)
 }
 

@@ -25,6 +25,7 @@ async fn speaking(name: &str, routes: Vec<Route>, loopback: &[&str]) -> Option<K
         digest: digest(&path),
         routes,
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
+        directories: Vec::new(),
         reason: String::new(),
     };
     Some(kit_in(target().join("test-code"), real(), &[path], &[grant], loopback).await)
