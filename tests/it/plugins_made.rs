@@ -19,7 +19,8 @@ fn bare(folder: &Path, arguments: &[&str]) -> (bool, String) {
 }
 
 fn said(output: Output) -> (bool, String) {
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
 
@@ -45,7 +46,8 @@ async fn made(lang: &str, prepare: impl Fn(&Path)) -> String {
     let file: PathBuf = plugin.join("hello.wasm");
     let (well, text) = said(run(&config, &["plugin", "install", file.to_str().unwrap()]));
     assert!(well, "{text}");
-    let (well, text) = said(run(&config, &["plugin", "call", "hello.greet", "--args", "{\"name\": \"Ada\"}"]));
+    let (well, text) =
+        said(run(&config, &["plugin", "call", "hello.greet", "--args", "{\"name\": \"Ada\"}"]));
     assert!(well && text.contains("\"greeting\": \"Hello, Ada.\""), "{text}");
     let (well, text) = said(run(&config, &["plugin", "call", "hello.greet", "--args", "{}"]));
     assert!(!well && text.contains("name"), "{text}");
@@ -68,9 +70,14 @@ async fn a_plugin_in_rust_is_made_built_inspected_and_called() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_in_javascript_is_made_built_inspected_and_called() {
-    let npm = |folder: &Path| shell(folder, "npm install --no-audit --no-fund", "Node 20 with npm, and the npm registry");
+    let npm = |folder: &Path| {
+        shell(folder, "npm install --no-audit --no-fund", "Node 20 with npm, and the npm registry")
+    };
     let inspected = made("js", npm).await;
-    assert!(inspected.contains("wasi:http (2)") && inspected.contains("only by the ways it is granted"), "{inspected}");
+    assert!(
+        inspected.contains("wasi:http (2)") && inspected.contains("only by the ways it is granted"),
+        "{inspected}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -25,7 +25,8 @@ fn plugin(config: &PathBuf, arguments: &[&str]) -> String {
     let mut all = vec!["plugin"];
     all.extend(arguments);
     let output = run(config, &all);
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(output.status.success(), "{arguments:?}: {text}");
     text
 }
@@ -124,7 +125,9 @@ async fn a_call_in_flight_finishes_on_the_version_it_began_with() {
     until(&office, None).await;
     assert!(!running.is_finished());
     slow.answer.notify_one();
-    let Passed::Done { output: Output::Tool(output), .. } = running.await.unwrap() else { panic!("it did not end") };
+    let Passed::Done { output: Output::Tool(output), .. } = running.await.unwrap() else {
+        panic!("it did not end")
+    };
     assert!(output.to_string().contains("late"), "{output}");
     // And what is begun now is told that there is no such tool.
     let Passed::Denied(denial) = call(&office, "hostile.echo", json!({}), 2).await else { panic!("it ran") };
@@ -155,7 +158,8 @@ async fn a_running_office_offers_what_was_installed_and_drops_what_was_revoked()
     assert!(office.built.gate.policy_trouble().is_none());
     let denied = call(&office, "web.fetch", json!({"url": "https://a.example/"}), 4).await;
     assert!(matches!(denied, Passed::Denied(_)), "{denied:?}");
-    let revoked = office.events().await.iter().filter(|e| matches!(e.fact, Fact::ComponentRevoked(_))).count();
+    let revoked =
+        office.events().await.iter().filter(|e| matches!(e.fact, Fact::ComponentRevoked(_))).count();
     assert_eq!(revoked, 2);
     office.stop().await;
     // A start with the same configuration does not bring it back.

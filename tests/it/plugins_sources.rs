@@ -1,10 +1,9 @@
 //! Where plugins come from: a file, an address, a registry; pinned by digest and signed, or not let in.
 
-use minisign::KeyPair;
-use std::io::Cursor;
 use std::path::PathBuf;
 use tests::host::run;
 use tests::registry::Registry;
+use tests::signing::Keys;
 use tests::{Kit, variant};
 
 fn component(version: &str) -> Vec<u8> {
@@ -20,7 +19,8 @@ fn plugin(config: &PathBuf, arguments: &[&str]) -> (bool, String) {
     let mut all = vec!["plugin"];
     all.extend(arguments);
     let output = run(config, &all);
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     (output.status.success(), text)
 }
 
@@ -57,16 +57,8 @@ async fn office(origins: &[&str], more: &str) -> (Kit, PathBuf) {
     (kit, path)
 }
 
-fn keys() -> KeyPair {
-    KeyPair::generate_unencrypted_keypair().unwrap()
-}
-
-fn sign(keys: &KeyPair, bytes: &[u8]) -> String {
-    minisign::sign(Some(&keys.pk), &keys.sk, Cursor::new(bytes), None, None).unwrap().into_string()
-}
-
-fn required(keys: &KeyPair) -> String {
-    format!("[plugins]\nrequire_signatures = true\nkeys = [\"{}\"]\n", keys.pk.to_base64())
+fn required(keys: &Keys) -> String {
+    format!("[plugins]\nrequire_signatures = true\nkeys = [\"{}\"]\n", keys.public)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -134,7 +126,7 @@ async fn a_plugin_comes_from_a_registry_by_tag_and_by_digest() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_signatures_are_required_unsigned_strangers_and_altered_files_are_refused() {
-    let (good, stranger) = (keys(), keys());
+    let (good, stranger) = (Keys::new(), Keys::new());
     let (kit, config) = office(&[], "").await;
     let file = kit.folder().join("hostile.wasm");
     let beside = kit.folder().join("hostile.wasm.minisig");
@@ -147,18 +139,18 @@ async fn where_signatures_are_required_unsigned_strangers_and_altered_files_are_
     let install = || plugin(&config, &["install", file.to_str().unwrap()]);
     let (well, said) = install();
     assert!(!well && said.contains("is not signed"), "{said}");
-    std::fs::write(&beside, sign(&stranger, &bytes)).unwrap();
+    std::fs::write(&beside, stranger.sign(&bytes)).unwrap();
     let (well, said) = install();
     assert!(!well && said.contains("by a key that is not among `[plugins] keys`"), "{said}");
-    std::fs::write(&beside, sign(&good, &component("0.1.1"))).unwrap();
+    std::fs::write(&beside, good.sign(&component("0.1.1"))).unwrap();
     let (well, said) = install();
     assert!(!well && said.contains("is not the file that was signed"), "{said}");
     std::fs::write(&beside, "nonsense").unwrap();
     let (well, said) = install();
     assert!(!well && said.contains("is not one that minisign made"), "{said}");
-    std::fs::write(&beside, sign(&good, &bytes)).unwrap();
+    std::fs::write(&beside, good.sign(&bytes)).unwrap();
     let (well, said) = install();
-    assert!(well && said.contains(&format!("signed by {}", good.pk.to_base64())), "{said}");
+    assert!(well && said.contains(&format!("signed by {}", good.public)), "{said}");
     let (well, said) = plugin(&config, &["verify"]);
     assert!(well && said.contains("signed by"), "{said}");
     // A key that is no longer trusted takes its plugins with it.
@@ -169,21 +161,19 @@ async fn where_signatures_are_required_unsigned_strangers_and_altered_files_are_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signature_comes_along_from_an_address_and_from_a_registry() {
-    let good = keys();
+    let good = Keys::new();
     let bytes = component("0.1.0");
-    let signature = sign(&good, &bytes);
+    let signature = good.sign(&bytes);
     let origin = serve(vec![
         ("/hostile.wasm", Ok(bytes.clone())),
         ("/hostile.wasm.minisig", Ok(signature.clone().into_bytes())),
     ])
     .await;
     let registry = Registry::start();
-    let layers: [(&str, &[u8]); 2] = [
-        ("application/wasm", &bytes),
-        ("application/vnd.chancery.signature.minisign", signature.as_bytes()),
-    ];
+    let layers: [(&str, &[u8]); 2] =
+        [("application/wasm", &bytes), ("application/vnd.chancery.signature.minisign", signature.as_bytes())];
     registry.push("team/hostile", "1", &layers).await;
-    let keys = format!("[plugins]\nkeys = [\"{}\"]\n", good.pk.to_base64());
+    let keys = format!("[plugins]\nkeys = [\"{}\"]\n", good.public);
     let registered = format!("http://{}", registry.host);
     let (_kit, config) = office(&[&origin, &registered], &keys).await;
     for source in [format!("{origin}/hostile.wasm"), format!("oci://{}/team/hostile:1", registry.host)] {
@@ -192,11 +182,9 @@ async fn a_signature_comes_along_from_an_address_and_from_a_registry() {
     }
     // A signature that is there and not good stops it, also where none is required.
     let other = component("0.1.1");
-    let origin = serve(vec![
-        ("/hostile.wasm", Ok(other)),
-        ("/hostile.wasm.minisig", Ok(signature.into_bytes())),
-    ])
-    .await;
+    let origin =
+        serve(vec![("/hostile.wasm", Ok(other)), ("/hostile.wasm.minisig", Ok(signature.into_bytes()))])
+            .await;
     let (_kit, config) = office(&[&origin], &keys).await;
     let (well, said) = plugin(&config, &["install", &format!("{origin}/hostile.wasm")]);
     assert!(!well && said.contains("is not the file that was signed"), "{said}");

@@ -9,6 +9,7 @@
 pub mod host;
 pub mod office;
 pub mod registry;
+pub mod signing;
 pub mod provider;
 pub mod site;
 pub mod slack;

@@ -124,7 +124,10 @@ impl Stage {
             Self::Guests => prepare::all_guests().map(passed),
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Solver => Ok(solver()),
-            Self::Tests => runner::run(paths, args).map(Outcome::Tested),
+            Self::Tests => {
+                plugin_programs();
+                runner::run(paths, args).map(Outcome::Tested)
+            }
             Self::Clippy => {
                 let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
                 pass(prepare::cargo(paths).args(lint)).map(passed)
@@ -142,6 +145,16 @@ fn solver() -> Outcome {
         Outcome::Passed
     } else {
         Outcome::Skipped("nothing is proved: no cvc5 (https://cvc5.github.io), and CVC5 names none")
+    }
+}
+
+/// Installs the registry that tests of plugins pull from, and the program that signs for them, where that is possible.
+/// Without them these tests fail, and say what to install.
+fn plugin_programs() {
+    for (program, option) in [("docker-registry", "--version"), ("minisign", "-v")] {
+        if !is_there(Command::new(program).arg(option)) && apt::is_here() {
+            let _ = apt::install(&[program]);
+        }
     }
 }
 

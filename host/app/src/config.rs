@@ -5,19 +5,19 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
-mod plugins;
+mod converse;
 mod credential;
 mod models;
-mod converse;
+mod plugins;
 pub mod purse;
 mod steering;
 mod vault;
 
 pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
-pub use plugins::PluginsConfig;
 pub use credential::CredentialConfig;
 pub use models::{ModelConfig, Profile};
+pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
 pub use steering::SteeringConfig;
 pub use vault::VaultConfig;

@@ -3,10 +3,10 @@
 //! Nothing here decides anything; it only says which part is given to which.
 
 use crate::config::{Config, Profile, SecretSource};
-use crate::serve::SYSTEM_SEAT;
+use crate::paced::Paced;
 use crate::plugin::load;
 pub use crate::plugin::load::Installed;
-use crate::paced::Paced;
+use crate::serve::SYSTEM_SEAT;
 use crate::{purse, seed};
 use anyhow::{Context, Result, bail};
 use component::Hands;

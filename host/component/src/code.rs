@@ -48,7 +48,9 @@ pub enum CodeError {
         folder: String,
     },
     /// The key beside the folder cannot be used.
-    #[error("the key of compiled code `{key}` is no key that this user alone can read: delete it, and another is made")]
+    #[error(
+        "the key of compiled code `{key}` is no key that this user alone can read: delete it, and another is made"
+    )]
     Key {
         /// The file of the key.
         key: String,
@@ -82,7 +84,10 @@ impl Kept {
     pub(crate) fn load(&self, engine: &wasmtime::Engine, digest: &Digest) -> Option<Component> {
         let bytes = fs::read(self.path(digest)).ok()?;
         let Some(code) = self.sealed(&self.name(digest), &bytes) else {
-            tracing::warn!(digest = digest.short(), "kept code was changed or is of another machine, and is compiled anew");
+            tracing::warn!(
+                digest = digest.short(),
+                "kept code was changed or is of another machine, and is compiled anew"
+            );
             return None;
         };
         match trusted(engine, code) {
@@ -140,7 +145,8 @@ impl Kept {
         let turn = self.written.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{turn}", std::process::id()));
         let mut file = new_file(&beside)?;
-        let written = file.write_all(&self.seal(&self.name(digest), code)).and_then(|()| file.write_all(code));
+        let written =
+            file.write_all(&self.seal(&self.name(digest), code)).and_then(|()| file.write_all(code));
         let kept = written.and_then(|()| fs::rename(&beside, path));
         if kept.is_err() {
             let _ = fs::remove_file(&beside);
@@ -184,7 +190,8 @@ fn private(folder: &Path) -> io::Result<bool> {
 
 /// Who this process is, as the file system sees it: whoever a new file belongs to.
 fn own_uid(folder: &Path) -> io::Result<u32> {
-    let probe = folder.join(format!("probe-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
+    let probe =
+        folder.join(format!("probe-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
     let uid = new_file(&probe)?.metadata().map(|about| about.uid());
     fs::remove_file(&probe)?;
     uid
@@ -212,7 +219,8 @@ fn key(file: &Path) -> io::Result<Option<[u8; SEAL_BYTES]>> {
 fn make_key(file: &Path) -> io::Result<()> {
     let mut key = [0_u8; SEAL_BYTES];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
-    let beside = file.with_extension(format!("key-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
+    let beside =
+        file.with_extension(format!("key-{}-{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed)));
     let made = new_file(&beside)?.write_all(&key).and_then(|()| fs::hard_link(&beside, file));
     fs::remove_file(&beside)?;
     match made {

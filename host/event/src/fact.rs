@@ -3,10 +3,17 @@
 
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectCaptured,
+    EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent, EffectStated,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded,
+    RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
+    SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
-use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
 use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
+use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
 
 /// A kind, schema number or body that this host does not know.

@@ -121,7 +121,9 @@ pub fn stated(fact: &Fact) -> Option<(String, Option<Value>)> {
 
 fn holds(fact: &Fact) -> Option<Value> {
     match fact {
-        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) | Fact::TopicUnmuted(_) => None,
+        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) | Fact::TopicUnmuted(_) => {
+            None
+        }
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
         Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
         other => Some(other.body()),

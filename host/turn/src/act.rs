@@ -13,13 +13,13 @@ use crate::pace::TOOLS_AT_ONCE_MAX;
 use crate::run::Running;
 use crate::scene::MESSAGES;
 use crate::step::{self, CameOut, came_out, not_kept, not_offered};
-use crate::stream::TurnStream;
+use crate::stream::{Said, TurnStream};
 use crate::tools::on_offer;
 use crate::trail::Trail;
 use event::canon::canonical_digest;
 use event::{
-    ApprovalId, GlobalPosition, Label, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted,
-    TurnId,
+    ApprovalId, GlobalPosition, Label, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted, TurnId,
+    inexact,
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
@@ -106,7 +106,10 @@ impl<D: Door + ?Sized> Running<'_, D> {
             }
         }
         let kind = StepKind::Infer;
-        (Planned { step: asking.step, kind, tool, input, call_id: None, label, receipts: Vec::new() }, request)
+        (
+            Planned { step: asking.step, kind, tool, input, call_id: None, label, receipts: Vec::new() },
+            request,
+        )
     }
 
     /// Makes the first of the calls, and those after it that can be made at the same time.
@@ -204,18 +207,22 @@ impl<D: Door + ?Sized> Running<'_, D> {
         for (kind, passing) in kinds.into_iter().zip(passing) {
             runs.push(match passing {
                 Passing::Out(out) => std::future::ready(Ok(Ok(out))).boxed(),
-                Passing::Call(call) => self.reach(kind, *call, (turn.clone(), revision), news.clone()).boxed(),
+                Passing::Call(call) => {
+                    self.reach(kind, *call, (turn.clone(), revision), news.clone()).boxed()
+                }
             });
         }
         let mut runs = streams::iter(runs).buffered(TOOLS_AT_ONCE_MAX);
         let mut waits = None;
         for (planned, attempt) in started {
             match runs.next().await {
-                Some(came_out) => match came_out? {
-                    Ok(out) if waits.is_none() => self.ended(stream, &planned, attempt, out).await?,
-                    Ok(_) => {}
-                    Err(approval) => waits = waits.or(Some(approval)),
-                },
+                Some(Ok(Ok(out))) if waits.is_none() => self.ended(stream, &planned, attempt, out).await?,
+                Some(Ok(Ok(_))) => {}
+                Some(Ok(Err(approval))) => waits = waits.or(Some(approval)),
+                Some(Err(error)) => {
+                    stream.flush(&self.scene.actor).await?;
+                    return Err(error);
+                }
                 None => break,
             }
         }
@@ -306,6 +313,11 @@ impl<D: Door + ?Sized> Running<'_, D> {
         attempt: u32,
         out: CameOut,
     ) -> Result<(), Error> {
+        if can_wait(&out.output) {
+            let (name, label, fact) = self.end_fact(stream, planned, attempt, out);
+            stream.hold(name, label, fact);
+            return Ok(());
+        }
         match self.end_step(stream, planned, attempt, out).await {
             Err(Error::Record(
                 why @ (record::Error::Inexact { .. }
@@ -323,6 +335,11 @@ impl<D: Door + ?Sized> Running<'_, D> {
         attempt: u32,
         out: CameOut,
     ) -> Result<(), Error> {
+        let (name, label, fact) = self.end_fact(stream, planned, attempt, out);
+        stream.append(&self.scene.actor, &name, label, fact).await
+    }
+
+    fn end_fact(&self, stream: &TurnStream, planned: &Planned, attempt: u32, out: CameOut) -> Said {
         let label = out.label.clone();
         let receipts = out.receipts.into_iter().chain(planned.receipts.iter().cloned()).collect();
         let fact = StepEnded {
@@ -334,8 +351,26 @@ impl<D: Door + ?Sized> Running<'_, D> {
             output_label: out.label,
             receipts,
         };
-        let name = [planned.step.to_string(), attempt.to_string()];
-        stream.append(&self.scene.actor, &name, label, fact.into()).await
+        (vec![planned.step.to_string(), attempt.to_string()], label, fact.into())
+    }
+}
+
+/// The largest output whose end waits for the next commit, in bytes as text, and how deep it may be nested: far within
+/// what the record takes, so that nothing that waits is refused.
+const HELD_BYTES_MAX: usize = 1024 * 1024;
+/// See [`HELD_BYTES_MAX`].
+const HELD_DEPTH_MAX: usize = 32;
+
+/// Whether the record surely takes an output as it is.
+fn can_wait(output: &Value) -> bool {
+    is_flat(output, HELD_DEPTH_MAX) && inexact(output).is_none() && output.to_string().len() <= HELD_BYTES_MAX
+}
+
+fn is_flat(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(|item| is_flat(item, depth - 1)),
+        Value::Object(fields) => depth > 0 && fields.values().all(|item| is_flat(item, depth - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

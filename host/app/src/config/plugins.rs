@@ -42,7 +42,9 @@ impl PluginsConfig {
     pub(super) fn place(&mut self, record: &At) {
         let beside = match record {
             // Anchored already, and anchoring an absolute path changes nothing.
-            At::Sqlite(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).with_extension("plugins"),
+            At::Sqlite(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).with_extension("plugins")
+            }
             At::Postgres(_) => PathBuf::from("chancery.plugins"),
         };
         self.folder.get_or_insert(beside);

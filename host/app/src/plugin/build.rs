@@ -99,7 +99,8 @@ fn rust(folder: &Path) -> Result<PathBuf> {
 /// Folders of this machine do not stand in a component.
 fn remaps(folder: &Path, sysroot: &str) -> OsString {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| home.map(|home| home.join(".cargo")));
+    let cargo =
+        std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| home.map(|home| home.join(".cargo")));
     let here = std::path::absolute(folder).ok();
     let all = [(here, "/plugin"), (cargo, "/cargo"), (Some(sysroot.into()), "/rust")];
     let flags = all.into_iter().filter_map(|(from, to)| {
@@ -154,7 +155,8 @@ fn out(folder: &Path, name: &str) -> Result<PathBuf> {
 
 fn answer(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("`{program}` did not start"))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("`{program}` did not start"))?;
     ensure!(output.status.success(), "`{program}` ended with {}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -44,7 +44,10 @@ pub async fn install(config: &Config, args: InstallArgs) -> Result<ExitCode> {
             println!("{name} {} is installed already", one.installed.version);
             return Ok(ExitCode::SUCCESS);
         }
-        bail!("`{name}` is installed from another component: `chancery plugin update {name} {}`", pinned.source);
+        bail!(
+            "`{name}` is installed from another component: `chancery plugin update {name} {}`",
+            pinned.source
+        );
     }
     let version = version(config, &acting.record, &component, &pinned).await?;
     print!("{}", tell::asks(&version));
@@ -63,12 +66,17 @@ pub async fn install(config: &Config, args: InstallArgs) -> Result<ExitCode> {
 /// Why not, and what to do next. What was installed before the first that is not stays.
 pub async fn install_locked(config: &Config, act: ActArgs) -> Result<ExitCode> {
     let lock = Lock::read(&config.installs.lock)?.with_context(|| {
-        format!("there is no lock file `{}`; a command that installs writes it", config.installs.lock.display())
+        format!(
+            "there is no lock file `{}`; a command that installs writes it",
+            config.installs.lock.display()
+        )
     })?;
     let acting = Acting::open(config, act.as_seat).await?;
     for locked in &lock.plugins {
         not_configured(config, &locked.name)?;
-        locked_one(config, &acting, locked).await.with_context(|| format!("`{}` of the lock file", locked.name))?;
+        locked_one(config, &acting, locked)
+            .await
+            .with_context(|| format!("`{}` of the lock file", locked.name))?;
     }
     println!("{} plugins are here as the lock file says", lock.plugins.len());
     Ok(ExitCode::SUCCESS)
@@ -81,7 +89,11 @@ async fn locked_one(config: &Config, acting: &Acting, locked: &Locked) -> Result
         Ok(component) => component,
         Err(_) => fetch::component(config, &pinned, Some(&locked.digest)).await?,
     };
-    ensure!(component.artifact.manifest.name == locked.name, "it is the plugin `{}`", component.artifact.manifest.name);
+    ensure!(
+        component.artifact.manifest.name == locked.name,
+        "it is the plugin `{}`",
+        component.artifact.manifest.name
+    );
     store.keep(&component)?;
     match load::one_recorded(&acting.record, &locked.name).await? {
         Some(one) if one.installed.digest == locked.digest => return Ok(()),
@@ -95,7 +107,10 @@ async fn locked_one(config: &Config, acting: &Acting, locked: &Locked) -> Result
         None => {}
     }
     let version = version(config, &acting.record, &component, &pinned).await?;
-    let wish = Granting { routes: Some(locked.routes.clone()), ..Granting::whole("as the lock file says".to_owned()) };
+    let wish = Granting {
+        routes: Some(locked.routes.clone()),
+        ..Granting::whole("as the lock file says".to_owned())
+    };
     let granted = if locked.granted { Some(granting(&version, None, &wish)?) } else { None };
     state(config, acting, None, version, granted).await
 }
@@ -129,7 +144,10 @@ pub async fn update(config: &Config, name: &str, source: Option<Pinned>, act: Ac
         Ok(vec![(stream(&plugin), Fact::from(PluginProposed { version, more }))])
     });
     print_stated(&stated.await?);
-    println!("{} {} goes on; chancery plugin grant {name} --reason … lets the new one in", name, one.installed.version);
+    println!(
+        "{} {} goes on; chancery plugin grant {name} --reason … lets the new one in",
+        name, one.installed.version
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -141,8 +159,9 @@ pub async fn rollback(config: &Config, name: &str, act: ActArgs) -> Result<ExitC
     let acting = Acting::open(config, act.as_seat).await?;
     let one = needed(config, &acting.record, name).await?;
     let events = acting.record.read_stream(&stream(name), Position(1), HISTORY_EVENTS_MAX).await?;
-    let (version, granted) = before(&events, &one.installed.digest)
-        .with_context(|| format!("the record has no version of `{name}` before {}", one.installed.digest.short()))?;
+    let (version, granted) = before(&events, &one.installed.digest).with_context(|| {
+        format!("the record has no version of `{name}` before {}", one.installed.digest.short())
+    })?;
     let component = Store::of(config).component(name, &version.digest)?;
     let named = format!("the component {} of `{name}`", version.digest.short());
     signature::check(&config.installs, &named, component.artifact.bytes(), component.signature.as_deref())?;
@@ -206,7 +225,10 @@ pub async fn remove(config: &Config, name: String, reason: String, act: ActArgs)
         );
     }
     let model = &config.office.model;
-    ensure!(!one.installed.tools.contains(model), "`office.model` is `{model}`, which it offers: name another first");
+    ensure!(
+        !one.installed.tools.contains(model),
+        "`office.model` is `{model}`, which it offers: name another first"
+    );
     let base = one.installed.digest;
     let stated = acting.state(vec![plugin_row(&name)], move |rows, _| {
         still(rows, &name, Some(&base))?;

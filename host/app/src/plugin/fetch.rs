@@ -74,16 +74,19 @@ impl Downloads {
             }
             let to = answer.headers.get(LOCATION).and_then(|value| value.to_str().ok());
             let to = to.with_context(|| format!("`{at}` redirects and does not say where to"))?;
-            at = url::Url::parse(&at).and_then(|base| base.join(to)).map(String::from).with_context(|| {
-                format!("`{at}` redirects to `{}`, which is no address", to.escape_debug())
-            })?;
+            at =
+                url::Url::parse(&at).and_then(|base| base.join(to)).map(String::from).with_context(|| {
+                    format!("`{at}` redirects to `{}`, which is no address", to.escape_debug())
+                })?;
         }
         bail!("`{url}` redirects more than {REDIRECTS_MAX} times")
     }
 
     fn origin(&self, url: &str) -> Result<Origin> {
         let judged = judge_url(url, &self.loopback).map_err(|why| {
-            anyhow!("`{url}` is not asked: {why} (an origin of this machine is opened by `[egress] loopback`)")
+            anyhow!(
+                "`{url}` is not asked: {why} (an origin of this machine is opened by `[egress] loopback`)"
+            )
         })?;
         Ok(judged.origin().clone())
     }
@@ -123,7 +126,9 @@ pub async fn component(config: &Config, pinned: &Pinned, wanted: Option<&Digest>
 pub fn file(pinned: &Pinned) -> Result<Component> {
     match &pinned.source {
         Source::File(path) => read(pinned, store::read(path)?, signature::read_beside(path)?, None),
-        _ => bail!("there is no configuration here that says how the network is reached: name one with --config"),
+        _ => bail!(
+            "there is no configuration here that says how the network is reached: name one with --config"
+        ),
     }
 }
 

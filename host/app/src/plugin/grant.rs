@@ -92,15 +92,17 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
         reason: args.reason,
     };
     let acting = Acting::open(config, args.act.as_seat).await?;
-    let one = load::one_recorded(&acting.record, &args.plugin).await?.with_context(|| {
-        format!("no plugin `{}` is installed or configured", args.plugin.escape_debug())
-    })?;
+    let one = load::one_recorded(&acting.record, &args.plugin)
+        .await?
+        .with_context(|| format!("no plugin `{}` is installed or configured", args.plugin.escape_debug()))?;
     let waits = one.waiting.map(|waiting| waiting.version);
     let version = waits.unwrap_or_else(|| one.installed.clone());
     let granted = granting(&version, one.granted.as_ref(), &wish)?;
     for credential in granted.routes.iter().filter_map(|route| route.credential.as_ref()) {
         if !config.credentials.contains_key(credential) {
-            println!("note: `[credentials]` has no `{credential}`: until it does, requests that need it are refused");
+            println!(
+                "note: `[credentials]` has no `{credential}`: until it does, requests that need it are refused"
+            );
         }
     }
     if version.asks.iter().any(rules::names_no_origin) && wish.routes.is_none() {
@@ -109,7 +111,8 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     let Component { artifact, signature } = Store::of(config).component(&args.plugin, &version.digest)?;
     let named = format!("the component {} of `{}`", version.digest.short(), args.plugin);
     signature::check(&config.installs, &named, artifact.bytes(), signature.as_deref())?;
-    fits(config, &acting.record, &args.plugin, Some(Wanted { artifact, grant: Some(granted.clone()) })).await?;
+    fits(config, &acting.record, &args.plugin, Some(Wanted { artifact, grant: Some(granted.clone()) }))
+        .await?;
     if version.digest != one.installed.digest {
         state(config, &acting, Some(one.installed.digest), version, Some(granted)).await?;
         return Ok(ExitCode::SUCCESS);
@@ -118,7 +121,10 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     let key = setting::plugin(&plugin);
     let stated = acting.state(vec![RowKey::new("setting", key.clone())], move |rows, _| {
         let now: Option<PluginInstalled> = rows.state("setting", &key);
-        ensure!(now.is_some_and(|now| now.digest == granted.digest), "`{plugin}` became another meanwhile: try again");
+        ensure!(
+            now.is_some_and(|now| now.digest == granted.digest),
+            "`{plugin}` became another meanwhile: try again"
+        );
         Ok(vec![(stream(&plugin), Fact::from(granted))])
     });
     print_stated(&stated.await?);
@@ -189,15 +195,21 @@ pub async fn revoke(
 }
 
 fn routes(texts: &[String]) -> Result<Vec<Route>> {
-    texts.iter().map(|text| route(text).with_context(|| format!("--route '{}'", text.escape_debug()))).collect()
+    texts
+        .iter()
+        .map(|text| route(text).with_context(|| format!("--route '{}'", text.escape_debug())))
+        .collect()
 }
 
 /// `GET,HEAD https://a.example/path credential`.
 fn route(text: &str) -> Result<Route> {
     let mut words = text.split_whitespace();
-    let (Some(methods), Some(address), credential, None) = (words.next(), words.next(), words.next(), words.next())
+    let (Some(methods), Some(address), credential, None) =
+        (words.next(), words.next(), words.next(), words.next())
     else {
-        bail!("it is written 'GET,HEAD https://a.example/path CREDENTIAL', path and credential as far as there are any");
+        bail!(
+            "it is written 'GET,HEAD https://a.example/path CREDENTIAL', path and credential as far as there are any"
+        );
     };
     let host = address.find("://").map_or(0, |at| at + 3);
     let path = address.get(host..).and_then(|rest| rest.find('/')).map_or(address.len(), |at| host + at);
@@ -212,9 +224,9 @@ fn route(text: &str) -> Result<Route> {
 
 fn settings(texts: &[String]) -> Result<BTreeMap<String, Value>> {
     let one = |text: &String| {
-        let (key, value) = text.split_once('=').with_context(|| {
-            format!("--setting '{}' is not written key=value", text.escape_debug())
-        })?;
+        let (key, value) = text
+            .split_once('=')
+            .with_context(|| format!("--setting '{}' is not written key=value", text.escape_debug()))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         Ok((key.to_owned(), value))
     };
@@ -244,7 +256,9 @@ mod tests {
 
     fn asked(text: &str) -> Route {
         match text.strip_prefix("GET *") {
-            Some(path) => Route { origin: "*".to_owned(), ..route(&format!("GET https://a.example{path}")).unwrap() },
+            Some(path) => {
+                Route { origin: "*".to_owned(), ..route(&format!("GET https://a.example{path}")).unwrap() }
+            }
             None => route(text).unwrap(),
         }
     }
@@ -257,7 +271,10 @@ mod tests {
     #[test]
     fn a_route_is_written_on_one_line() {
         let read = route("get,HEAD https://a.example/v1 a.key").unwrap();
-        assert_eq!((read.methods.join("/").as_str(), read.origin.as_str()), ("GET/HEAD", "https://a.example"));
+        assert_eq!(
+            (read.methods.join("/").as_str(), read.origin.as_str()),
+            ("GET/HEAD", "https://a.example")
+        );
         assert_eq!((read.path_prefix.as_str(), read.credential.as_deref()), ("/v1", Some("a.key")));
         assert_eq!(route("GET https://a.example").unwrap().path_prefix, "/");
         for wrong in ["", "GET", "GET a.example", "GET https://a.example k more", "BREW https://a.example"] {
@@ -272,7 +289,12 @@ mod tests {
             assert!(granting(&asks, None, &wish(&[granted])).is_ok(), "{granted}");
         }
         let narrow = version(&["GET https://a.example/v1"]);
-        for refused in ["POST https://a.example/v1", "GET https://a.example/", "GET https://b.example/v1", "GET https://a.example/v1 k"] {
+        for refused in [
+            "POST https://a.example/v1",
+            "GET https://a.example/",
+            "GET https://b.example/v1",
+            "GET https://a.example/v1 k",
+        ] {
             let error = granting(&narrow, None, &wish(&[refused])).unwrap_err().to_string();
             assert!(error.contains("it asks for GET https://a.example/v1"), "{error}");
         }

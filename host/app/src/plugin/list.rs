@@ -49,7 +49,12 @@ fn one(installed: &Installed, loaded: &Loaded) -> String {
     lines.extend(ways(installed, name, recorded));
     if let Some(waiting) = recorded.and_then(|one| one.waiting.as_ref()) {
         let version = &waiting.version;
-        lines.push(format!("  waits  {} {}: {}", version.version, version.digest.short(), short(&waiting.more.join("; "))));
+        lines.push(format!(
+            "  waits  {} {}: {}",
+            version.version,
+            version.digest.short(),
+            short(&waiting.more.join("; "))
+        ));
     }
     lines.join("\n") + "\n"
 }

@@ -277,12 +277,11 @@ fn artifact(config: &Config, name: &str, file: &Path) -> Result<Artifact> {
     let bytes = std::fs::read(file).with_context(|| {
         format!("the plugin `{name}` is missing: `{}` cannot be read; build the guests with `cargo xtask guests`, or mend `file`", file.display())
     })?;
-    let signature = signature::read_beside(file)?;
     let artifact = Artifact::read_beside(bytes, file)
         .with_context(|| format!("`{}` is not a plugin", file.display()))?;
-    // With the manifest that stands beside it, where one does: a signature of the component alone says nothing of it.
-    let whole = artifact.bytes();
-    signature::check(&config.installs, &format!("`{}`", file.display()), whole, signature.as_deref())?;
+    // Over the component with its manifest: one that stands beside it must have been signed too.
+    let (named, signature) = (format!("`{}`", file.display()), signature::read_beside(file)?);
+    signature::check(&config.installs, &named, artifact.bytes(), signature.as_deref())?;
     if artifact.manifest.name != name {
         bail!(
             "`{}` is the plugin `{}`, and the configuration calls it `{name}`",

@@ -110,7 +110,9 @@ impl Lock {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        if Self::read(path).ok().flatten().as_ref() == Some(self) || (self.plugins.is_empty() && !path.exists()) {
+        if Self::read(path).ok().flatten().as_ref() == Some(self)
+            || (self.plugins.is_empty() && !path.exists())
+        {
             return Ok(());
         }
         let text = toml::to_string(self).context("the lock file cannot be written down")?;
@@ -139,7 +141,8 @@ impl Lock {
                 Some(_) => {}
             }
         }
-        let missing = record.plugins.iter().filter(|one| self.plugins.iter().all(|locked| locked.name != one.name));
+        let missing =
+            record.plugins.iter().filter(|one| self.plugins.iter().all(|locked| locked.name != one.name));
         lines.extend(missing.map(|one| format!("`{}` is on the record and not in the lock file", one.name)));
         lines
     }

@@ -52,11 +52,9 @@ impl Language {
                 "src/lib.rs",
                 "the crate `wasip2`, module `http`",
             ),
-            Self::Js => (
-                "Node 20 or newer with npm, and once `npm install` in this folder.",
-                "plugin.js",
-                "`fetch`",
-            ),
+            Self::Js => {
+                ("Node 20 or newer with npm, and once `npm install` in this folder.", "plugin.js", "`fetch`")
+            }
             Self::Python => (
                 "Python 3.10 or newer, and once\n\n    python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
                 "app.py",

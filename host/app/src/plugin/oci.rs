@@ -20,8 +20,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// What the layer of a component is called.
-const WASM: [&str; 2] =
-    ["application/wasm", "application/vnd.bytecodealliance.wasm.component.layer.v0+wasm"];
+const WASM: [&str; 2] = ["application/wasm", "application/vnd.bytecodealliance.wasm.component.layer.v0+wasm"];
 /// What the layer of its signature is called.
 const SIGNATURE: &str = "application/vnd.chancery.signature.minisign";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -36,10 +35,8 @@ pub(super) async fn pull(
 ) -> Result<(Vec<u8>, Option<String>)> {
     let mut downloads = Downloads::new(config, None)?;
     let base = base(&downloads, reference);
-    let named = pin.map_or_else(
-        || reference.tag().unwrap_or("latest").to_owned(),
-        |digest| format!("sha256:{digest}"),
-    );
+    let named = pin
+        .map_or_else(|| reference.tag().unwrap_or("latest").to_owned(), |digest| format!("sha256:{digest}"));
     let url = format!("{base}/manifests/{named}");
     let mut answer = downloads.get(&url, MANIFEST).await?;
     if answer.status == StatusCode::UNAUTHORIZED {
@@ -74,7 +71,8 @@ fn base(downloads: &Downloads, reference: &Reference) -> String {
 
 fn manifest(body: &[u8]) -> Result<ImageManifest> {
     ensure!(body.len() <= MANIFEST_BYTES_MAX, "it is longer than {MANIFEST_BYTES_MAX} bytes");
-    serde_json::from_slice(body).context("it is not that of an artifact with layers (an index of platforms is not read)")
+    serde_json::from_slice(body)
+        .context("it is not that of an artifact with layers (an index of platforms is not read)")
 }
 
 /// The one layer that is a component.
@@ -91,7 +89,8 @@ fn component(manifest: &ImageManifest) -> Result<&Descriptor> {
 async fn layer(downloads: &Downloads, base: &str, layer: &Descriptor, bytes_max: usize) -> Result<Vec<u8>> {
     let digest = layer.digest().to_string();
     let wanted = digest.strip_prefix("sha256:").and_then(Digest::parse);
-    let wanted = wanted.with_context(|| format!("a layer is named by `{digest}`, and only sha256 is read"))?;
+    let wanted =
+        wanted.with_context(|| format!("a layer is named by `{digest}`, and only sha256 is read"))?;
     ensure!(
         layer.size() <= bytes_max as u64,
         "the layer {} is {} bytes, and {bytes_max} is the most",
@@ -99,8 +98,17 @@ async fn layer(downloads: &Downloads, base: &str, layer: &Descriptor, bytes_max:
         layer.size()
     );
     let answer = downloads.get(&format!("{base}/blobs/{digest}"), "*/*").await?;
-    ensure!(answer.status.is_success(), "the registry answers {} to the layer {}", answer.status, wanted.short());
-    ensure!(Digest::of(&answer.body) == wanted, "the registry gave something else for the layer {}", wanted.short());
+    ensure!(
+        answer.status.is_success(),
+        "the registry answers {} to the layer {}",
+        answer.status,
+        wanted.short()
+    );
+    ensure!(
+        Digest::of(&answer.body) == wanted,
+        "the registry gave something else for the layer {}",
+        wanted.short()
+    );
     Ok(answer.body.to_vec())
 }
 
@@ -113,14 +121,16 @@ struct Tokens {
 
 /// A token for pulling, of the service that the registry's answer names.
 async fn token(downloads: &Downloads, answer: &Answer, reference: &Reference) -> Result<String> {
-    let header = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header =
+        answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let asked = challenge(header).with_context(|| {
         format!(
             "the registry of `oci://{reference}` asks for a password, and only registries that give a token to anyone \
              are read"
         )
     })?;
-    let realm = asked.get("realm").context("the registry asks for a token and does not say where to get one")?;
+    let realm =
+        asked.get("realm").context("the registry asks for a token and does not say where to get one")?;
     let mut url = url::Url::parse(realm).map_err(|error| anyhow!("the registry's token service: {error}"))?;
     let scope = format!("repository:{}:pull", reference.repository());
     url.query_pairs_mut().append_pair("scope", &scope);
@@ -129,8 +139,8 @@ async fn token(downloads: &Downloads, answer: &Answer, reference: &Reference) ->
     }
     let answer = downloads.get(url.as_str(), "application/json").await?;
     ensure!(answer.status.is_success(), "the registry's token service answers {}", answer.status);
-    let tokens: Tokens =
-        serde_json::from_slice(&answer.body).map_err(|_| anyhow!("the registry's token service gave no token"))?;
+    let tokens: Tokens = serde_json::from_slice(&answer.body)
+        .map_err(|_| anyhow!("the registry's token service gave no token"))?;
     Ok(tokens.token)
 }
 
@@ -155,18 +165,21 @@ mod tests {
 
     #[test]
     fn a_challenge_is_taken_apart_and_another_scheme_is_none() {
-        let parts = challenge("Bearer realm=\"https://auth.example/token\", service=\"registry.example\",scope=\"a:b:pull,push\"");
+        let parts = challenge(
+            "Bearer realm=\"https://auth.example/token\", service=\"registry.example\",scope=\"a:b:pull,push\"",
+        );
         let parts = parts.unwrap();
         assert_eq!(parts["realm"], "https://auth.example/token");
-        assert_eq!((parts["service"].as_str(), parts["scope"].as_str()), ("registry.example", "a:b:pull,push"));
+        assert_eq!(
+            (parts["service"].as_str(), parts["scope"].as_str()),
+            ("registry.example", "a:b:pull,push")
+        );
         assert!(challenge("Basic realm=\"x\"").is_none());
         assert!(challenge("Bearer realm=\"open").is_none());
     }
 
     fn with_layers(types: &[&str]) -> Result<usize, String> {
-        let layer = |kind: &&str| {
-            serde_json::json!({"mediaType": kind, "size": 1, "digest": format!("sha256:{}", "0".repeat(64))})
-        };
+        let layer = |kind: &&str| serde_json::json!({"mediaType": kind, "size": 1, "digest": format!("sha256:{}", "0".repeat(64))});
         let layers: Vec<_> = types.iter().map(layer).collect();
         let config = layer(&"application/vnd.wasm.config.v0+json");
         let body = serde_json::json!({"schemaVersion": 2, "config": config, "layers": layers}).to_string();

@@ -63,7 +63,12 @@ pub fn examine(keys: &[String], bytes: &[u8], signature: Option<&str>) -> Signed
 ///
 /// # Errors
 /// Why it may not be run here, and what to do next.
-pub fn check(config: &PluginsConfig, named: &str, bytes: &[u8], signature: Option<&str>) -> Result<Option<String>> {
+pub fn check(
+    config: &PluginsConfig,
+    named: &str,
+    bytes: &[u8],
+    signature: Option<&str>,
+) -> Result<Option<String>> {
     match examine(&config.keys, bytes, signature) {
         Signed::By(key) => Ok(Some(key)),
         Signed::Not if !config.require_signatures => Ok(None),

@@ -55,7 +55,10 @@ impl FromStr for Pinned {
         } else if place.starts_with("https://") || place.starts_with("http://") {
             Source::Url(place.to_owned())
         } else if let Some((scheme, _)) = place.split_once("://") {
-            bail!("`{}` is no place a plugin comes from: `https://`, `{OCI}` or a file", scheme.escape_debug());
+            bail!(
+                "`{}` is no place a plugin comes from: `https://`, `{OCI}` or a file",
+                scheme.escape_debug()
+            );
         } else {
             Source::File(place.into())
         };
@@ -67,7 +70,10 @@ impl FromStr for Pinned {
 fn registry(text: &str) -> Result<Reference> {
     let host = text.split('/').next().unwrap_or_default();
     if !text.contains('/') || !(host.contains('.') || host.contains(':') || host == "localhost") {
-        bail!("`{OCI}{}` names no registry: write `{OCI}registry.example/repository:tag`", text.escape_debug());
+        bail!(
+            "`{OCI}{}` names no registry: write `{OCI}registry.example/repository:tag`",
+            text.escape_debug()
+        );
     }
     Reference::from_str(text)
         .map_err(|error| anyhow::anyhow!("`{OCI}{}` is not a reference: {error}", text.escape_debug()))
@@ -118,7 +124,15 @@ mod tests {
 
     #[test]
     fn what_is_no_source_says_what_would_be_one() {
-        for text in ["", "ftp://a.example/x", "oci://shelf:1", "oci://team/shelf:1", "oci://a.example/UPPER", "a@sha256:12", "oci://"] {
+        for text in [
+            "",
+            "ftp://a.example/x",
+            "oci://shelf:1",
+            "oci://team/shelf:1",
+            "oci://a.example/UPPER",
+            "a@sha256:12",
+            "oci://",
+        ] {
             let error = format!("{:#}", text.parse::<Pinned>().unwrap_err());
             assert!(!error.is_empty() && !error.contains('\n'), "{text}: {error}");
         }

@@ -95,7 +95,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let file = fs::File::open(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
     let mut bytes = Vec::new();
     file.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
-    ensure!(bytes.len() <= COMPONENT_BYTES_MAX, "`{}` is larger than {COMPONENT_BYTES_MAX} bytes", path.display());
+    ensure!(
+        bytes.len() <= COMPONENT_BYTES_MAX,
+        "`{}` is larger than {COMPONENT_BYTES_MAX} bytes",
+        path.display()
+    );
     Ok(bytes)
 }
 

@@ -20,6 +20,7 @@ pub fn effect(word: &str) -> &'static str {
         "external" => "reaches people or systems outside",
         "destructive" => "does what cannot be taken back: each call waits for a person's yes",
         "privileged" => "changes who may do what: each call waits for a person's yes",
+        "undeclared" => "does not say what it does: each call is judged by itself",
         _ => "does something that this version does not know",
     }
 }
@@ -28,6 +29,7 @@ pub fn effect(word: &str) -> &'static str {
 pub fn world(word: &str) -> &'static str {
     match word {
         "tool" => "it offers tools, things a seat may do",
+        "plain" => "its exported functions are tools, things a seat may do",
         "model" => "it offers models, which seats think with",
         "guard" => "it looks at calls and may only add a no",
         _ => "this version does not know it",
@@ -47,8 +49,12 @@ pub fn interface(name: &str) -> &'static str {
         _ if path.starts_with("wasi:filesystem/") => "files: there are none for it",
         _ if path.starts_with("wasi:sockets/") => "the network: it reaches nothing by this",
         _ if path.starts_with("wasi:clocks/") => "time: it is told that of the call",
-        _ if path.starts_with("wasi:random/") => "chance: drawn from the call, so that a replay sees the same",
-        _ if path.starts_with("wasi:cli/") => "the program around it: no arguments, no environment; its output is the log",
+        _ if path.starts_with("wasi:random/") => {
+            "chance: drawn from the call, so that a replay sees the same"
+        }
+        _ if path.starts_with("wasi:cli/") => {
+            "the program around it: no arguments, no environment; its output is the log"
+        }
         _ if path.starts_with("wasi:io/") => "streams, which do nothing by themselves",
         _ => "nobody here offers this: it would not load",
     }
@@ -65,7 +71,8 @@ pub fn asks(version: &PluginInstalled) -> String {
         lines.push("  asks     for no way out".to_owned());
     }
     lines.extend(version.asks.iter().map(|route| format!("  asks     {}", short(&rules::told(route)))));
-    let signed = version.signed_by.as_ref().map_or_else(|| "not signed".to_owned(), |key| format!("signed by {key}"));
+    let signed =
+        version.signed_by.as_ref().map_or_else(|| "not signed".to_owned(), |key| format!("signed by {key}"));
     lines.push(format!("  {signed}"));
     lines.join("\n") + "\n"
 }
@@ -91,10 +98,13 @@ pub fn fields(schema: &Value) -> Vec<String> {
         .iter()
         .take(ARGUMENTS_MAX)
         .map(|(name, field)| {
-            let kind = field.get("type").map_or_else(|| "value".to_owned(), |kind| match kind {
-                Value::String(kind) => kind.clone(),
-                other => other.to_string(),
-            });
+            let kind = field.get("type").map_or_else(
+                || "value".to_owned(),
+                |kind| match kind {
+                    Value::String(kind) => kind.clone(),
+                    other => other.to_string(),
+                },
+            );
             let about = field.get("description").and_then(Value::as_str);
             let about = about.map_or_else(String::new, |about| format!(": {about}"));
             let needed = if needed(name) { "" } else { ", if wanted" };
@@ -131,7 +141,10 @@ mod tests {
             },
             "required": ["name"],
         });
-        assert_eq!(fields(&schema), ["name (string): whom\\u{1b}[2J to greet", "times ([\"integer\",\"null\"], if wanted)"]);
+        assert_eq!(
+            fields(&schema),
+            ["name (string): whom\\u{1b}[2J to greet", "times ([\"integer\",\"null\"], if wanted)"]
+        );
         assert_eq!(fields(&serde_json::json!(true)), Vec::<String>::new());
     }
 
@@ -139,6 +152,9 @@ mod tests {
     fn every_interface_has_a_phrase_and_an_unknown_one_says_so() {
         assert!(interface("wasi:http/outgoing-handler@0.2.6").contains("only by the ways it is granted"));
         assert!(interface("acme:beam/teleport@1.0.0").contains("would not load"));
-        assert_eq!((size(12).as_str(), size(70_000).as_str(), size(19_000_000).as_str()), ("12 bytes", "68 KiB", "18.1 MiB"));
+        assert_eq!(
+            (size(12).as_str(), size(70_000).as_str(), size(19_000_000).as_str()),
+            ("12 bytes", "68 KiB", "18.1 MiB")
+        );
     }
 }

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 /// # Errors
 /// When the record or the lock file cannot be read.
 pub async fn verify(config: &Config) -> Result<ExitCode> {
-    let record = load::readable(config).await?.context("there is no record yet, and so nothing is installed")?;
+    let record =
+        load::readable(config).await?.context("there is no record yet, and so nothing is installed")?;
     let recorded = load::recorded(&record).await?;
     let mut wrong = 0_usize;
     for (name, one) in &recorded {
@@ -32,8 +33,10 @@ pub async fn verify(config: &Config) -> Result<ExitCode> {
     if differences.is_empty() {
         println!("ok   the lock file says what the record says");
     } else {
-        println!("the record is what counts: `chancery plugin install --locked` installs what only the file has, and the \
-                  next command that changes a plugin writes the file anew");
+        println!(
+            "the record is what counts: `chancery plugin install --locked` installs what only the file has, and the \
+                  next command that changes a plugin writes the file anew"
+        );
     }
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -44,7 +47,12 @@ fn component(config: &Config, name: &str, one: &Recorded) -> Result<String> {
     }
     let component = Store::of(config).component(name, &one.installed.digest)?;
     let named = format!("the component {}", one.installed.digest.short());
-    let signed = signature::check(&config.installs, &named, component.artifact.bytes(), component.signature.as_deref())?;
+    let signed = signature::check(
+        &config.installs,
+        &named,
+        component.artifact.bytes(),
+        component.signature.as_deref(),
+    )?;
     let by = signed.map_or_else(|| "not signed".to_owned(), |key| format!("signed by {key}"));
     let granted = if one.granted.is_some() { "granted" } else { "granted nothing" };
     Ok(format!("{} {by}, {granted}", one.installed.digest.short()))

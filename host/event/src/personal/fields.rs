@@ -4,10 +4,17 @@ use super::Field;
 use crate::Fact;
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
-    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried, ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectFailed, EffectIntended, EffectLeftUnknown, EffectSent, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived, MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded, RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated, SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened, EffectCaptured, EffectRecalled, EffectStated,
+    ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
+    ComponentRevoked, ConnectionIdentified, DeliveryClassified, DeliveryReceived, EffectCaptured,
+    EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent, EffectStated,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, MessageMerged, MessageReceived,
+    MomentPassed, MomentSet, NodeStarted, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PricesListed, ReceiptRecorded,
+    RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
+    SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
-use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
 use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
+use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
 
 macro_rules! personal {

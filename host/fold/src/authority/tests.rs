@@ -3,7 +3,8 @@
 use super::{LINE_SEATS_MAX, Look, NoAuthority, Verdict, may_state};
 use crate::setting;
 use event::{
-    Actor, Fact, MomentSet, NodeStarted, PrincipalId, SeatCreated, SeatHeld, SeatId, Timestamp, Topic,
+    Actor, ComponentRevoked, Digest, Fact, MomentSet, NodeStarted, PluginGranted, PrincipalId, SeatCreated,
+    SeatHeld, SeatId, Timestamp, Topic,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -113,6 +114,26 @@ fn a_row_that_nobody_looked_at_is_asked_for_and_never_guessed() {
     let actor = Actor { principal: agent("a"), seat: Some(seat("a")) };
     let verdict = may_state(&actor, &look_again("a").into(), &|_| Look::NotYet);
     assert_eq!(verdict, Verdict::LookAt(setting::holder(&seat("a"))));
+}
+
+#[test]
+fn a_component_that_was_revoked_is_granted_by_nobody_and_another_is() {
+    let (bad, good) = (Digest::of(b"bad"), Digest::of(b"good"));
+    let mut rows = office(&[created("a", None, &["record:*"])]);
+    let revoked = ComponentRevoked { digest: bad.clone(), plugin: "p".into(), reason: "it lied".into() };
+    rows.insert(setting::revoked_component(&bad), serde_json::to_value(revoked).unwrap());
+    let grant = |digest: &Digest| PluginGranted {
+        plugin: "p".into(),
+        digest: digest.clone(),
+        routes: Vec::new(),
+        settings: BTreeMap::new(),
+        reason: String::new(),
+    };
+    for (who, seat) in [(PrincipalId::host(), None), (agent("a"), Some("a"))] {
+        assert_eq!(asked(&rows, who.clone(), seat, grant(&good)), Verdict::May);
+        let verdict = asked(&rows, who, seat, grant(&bad));
+        assert!(matches!(verdict, Verdict::MayNot(NoAuthority::RevokedComponent { .. })), "{verdict:?}");
+    }
 }
 
 proptest! {
