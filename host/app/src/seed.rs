@@ -8,7 +8,8 @@ pub mod first;
 use crate::config::{Config, DirectoryConfig, PluginConfig, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
-    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route, StreamName,
+    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route,
+    StreamName,
 };
 use fold::{decode, setting};
 use record::{Append, Decided, Record, RowKey, Rows};

@@ -242,7 +242,9 @@ pub enum ManifestError {
         reason: String,
     },
     /// A document of GraphQL that is named by something else than its digest.
-    #[error("`{text}` in `graphql_reads` is not the SHA-256 of a document: 64 digits, lower-case hexadecimal")]
+    #[error(
+        "`{text}` in `graphql_reads` is not the SHA-256 of a document: 64 digits, lower-case hexadecimal"
+    )]
     Operation {
         /// The text.
         text: String,
@@ -361,7 +363,12 @@ impl Manifest {
     }
 
     fn check_guard(&self) -> Result<(), ManifestError> {
-        let asked = [("tool", self.tools.len()), ("model", self.models.len()), ("route", self.routes.len()), ("directory", self.directories.len())];
+        let asked = [
+            ("tool", self.tools.len()),
+            ("model", self.models.len()),
+            ("route", self.routes.len()),
+            ("directory", self.directories.len()),
+        ];
         if let Some((key, _)) = asked.into_iter().find(|(_, count)| *count > 0) {
             return Err(ManifestError::Guard { key });
         }
@@ -439,7 +446,8 @@ fn is_model(text: &str) -> bool {
 
 /// An absolute name of plain parts: no part is empty, `.` or `..`.
 fn is_folder(text: &str) -> bool {
-    let plain = |part: &str| !part.is_empty() && !matches!(part, "." | "..") && !part.chars().any(char::is_control);
+    let plain =
+        |part: &str| !part.is_empty() && !matches!(part, "." | "..") && !part.chars().any(char::is_control);
     text.len() <= NAME_BYTES_MAX && text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))
 }
 

@@ -127,7 +127,11 @@ impl Way {
     fn refused(&self, refused: &Refused, fewer: bool) -> Error {
         tracing::warn!(plugin = &*self.plugin, "a request was refused: {}", sentence(refused));
         let narrowed = fewer && matches!(refused, Refused::NotGranted { .. });
-        let rule = if narrowed { "; a read sends GET and HEAD, or to a path granted exactly, and of GraphQL the documents its manifest lists" } else { "" };
+        let rule = if narrowed {
+            "; a read sends GET and HEAD, or to a path granted exactly, and of GraphQL the documents its manifest lists"
+        } else {
+            ""
+        };
         self.account.refuse(format!("{}{rule}", reason(refused)));
         error_of(refused)
     }

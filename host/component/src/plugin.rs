@@ -12,7 +12,7 @@ use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
 use crate::plain::ready_plain;
-use event::{Directory, Digest, PluginGranted, Route};
+use event::{Digest, Directory, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -79,7 +79,8 @@ mod tests {
 
     fn head(method: &str, uri: &str, content_type: Option<&str>) -> Parts {
         let request = http::Request::builder().method(method).uri(uri);
-        let request = content_type.into_iter().fold(request, |request, one| request.header("content-type", one));
+        let request =
+            content_type.into_iter().fold(request, |request, one| request.header("content-type", one));
         request.body(()).unwrap().into_parts().0
     }
 
@@ -91,8 +92,10 @@ mod tests {
 
     fn sends(effect: EffectClass, uri: &str, content_type: Option<&str>, body: &str) -> bool {
         let operations = [Digest::of(QUERY.as_bytes())];
-        let routes: Vec<Route> =
-            granted().into_iter().map(|route| Route { path_prefix: "/graphql".to_owned(), ..route }).collect();
+        let routes: Vec<Route> = granted()
+            .into_iter()
+            .map(|route| Route { path_prefix: "/graphql".to_owned(), ..route })
+            .collect();
         let way =
             super::narrowed(effect, &head("POST", uri, content_type), body.as_bytes(), &operations, &routes);
         !way.is_empty()
@@ -106,7 +109,10 @@ mod tests {
         assert!(read("/graphql", json, &body(QUERY)));
         let mutation = "mutation { issueDelete(id: 1) { success } }";
         assert!(!read("/graphql", json, &body(mutation)));
-        assert!(sends(EffectClass::Write, "/graphql", json, &body(mutation)), "an effect sends what it was granted");
+        assert!(
+            sends(EffectClass::Write, "/graphql", json, &body(mutation)),
+            "an effect sends what it was granted"
+        );
         assert!(!read("/graphql", json, &body(&format!("{QUERY} "))), "another text is another document");
         // What could make another operation of it.
         let twice = format!("{{\"query\":{0:?},\"query\":{1:?}}}", QUERY, mutation);

@@ -42,7 +42,10 @@ impl<'a> Api<'a> {
             return Err(Failure::new(Kind::NotAllowed, message));
         }
         let misconfigured = |why: &str| {
-            Failure::new(Kind::Other("misconfigured"), format!("the setting `api` of the plugin `github`: {why}"))
+            Failure::new(
+                Kind::Other("misconfigured"),
+                format!("the setting `api` of the plugin `github`: {why}"),
+            )
         };
         let base = match host.setting("api") {
             None => API.to_owned(),
@@ -78,7 +81,13 @@ impl<'a> Api<'a> {
         json(&understood(self.exchange(Method::Post, path, JSON, body.to_string().into_bytes())?)?)
     }
 
-    fn exchange(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Result<Reply, Failure> {
+    fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &'static str,
+        body: Vec<u8>,
+    ) -> Result<Reply, Failure> {
         let mut headers =
             vec![("accept", accept), ("user-agent", "chancery"), ("x-github-api-version", "2022-11-28")];
         if method == Method::Post {

@@ -62,9 +62,15 @@ fn pulls() -> Definition {
     let text = json!({"type": "string"});
     Definition {
         name: "github.pulls",
-        description: concat!("List the pull requests of a repository, 50 a page, newest first.", strangers!()),
+        description: concat!(
+            "List the pull requests of a repository, 50 a page, newest first.",
+            strangers!()
+        ),
         input_schema: list_input(),
-        output_schema: listed("pulls", entry(json!({"from": text, "into": text, "draft": {"type": "boolean"}}))),
+        output_schema: listed(
+            "pulls",
+            entry(json!({"from": text, "into": text, "draft": {"type": "boolean"}})),
+        ),
     }
 }
 
@@ -75,16 +81,23 @@ fn issue() -> Definition {
     let more = json!({"body": text, "cut": cut, "comments": {"type": "array", "items": comment}});
     Definition {
         name: "github.issue",
-        description: concat!("Read one issue or pull request with its first 50 comments; bodies are cut at \
-                 10,000 characters.", strangers!()),
-        input_schema: object(json!({"repository": repository(), "number": number()}), &["repository", "number"]),
+        description: concat!(
+            "Read one issue or pull request with its first 50 comments; bodies are cut at \
+                 10,000 characters.",
+            strangers!()
+        ),
+        input_schema: object(
+            json!({"repository": repository(), "number": number()}),
+            &["repository", "number"],
+        ),
         output_schema: entry(more),
     }
 }
 
 fn file() -> Definition {
     let text = json!({"type": "string"});
-    let at = json!({"type": "string", "description": "A branch, tag or commit; the default branch when absent."});
+    let at =
+        json!({"type": "string", "description": "A branch, tag or commit; the default branch when absent."});
     let path = json!({"type": "string", "description": "Such as `src/lib.rs`."});
     Definition {
         name: "github.file",

@@ -20,7 +20,10 @@ impl TryFrom<String> for Repository {
     fn try_from(text: String) -> Result<Self, String> {
         let plain = |part: &str| {
             let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-            !part.is_empty() && part.len() <= NAME_BYTES_MAX && !matches!(part, "." | "..") && part.bytes().all(known)
+            !part.is_empty()
+                && part.len() <= NAME_BYTES_MAX
+                && !matches!(part, "." | "..")
+                && part.bytes().all(known)
         };
         match text.split_once('/') {
             Some((owner, name)) if plain(owner) && plain(name) => Ok(Self(text)),
@@ -68,7 +71,9 @@ mod tests {
         for name in ["octocat/hello-world", "my-org/.github", "a/b_c"] {
             assert!(Repository::try_from(name.to_owned()).is_ok(), "{name}");
         }
-        for name in ["", "a", "a/", "/b", "a/b/c", "../x", "a/..", "a/b?x=1", "a/b#c", "a b/c", "a/%2e%2e", "ä/b"] {
+        for name in
+            ["", "a", "a/", "/b", "a/b/c", "../x", "a/..", "a/b?x=1", "a/b#c", "a b/c", "a/%2e%2e", "ä/b"]
+        {
             assert!(Repository::try_from(name.to_owned()).is_err(), "{name}");
         }
     }

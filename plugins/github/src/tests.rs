@@ -64,7 +64,8 @@ fn the_manifest_names_the_tools_that_are_defined_and_no_other() {
 
 #[test]
 fn what_a_description_promises_is_what_is_read() {
-    let described = |name: &str| GitHub::definitions().into_iter().find(|tool| tool.name == name).unwrap().description;
+    let described =
+        |name: &str| GitHub::definitions().into_iter().find(|tool| tool.name == name).unwrap().description;
     assert!(described("github.issues").contains(&format!("{} a page", read::PAGE_MAX)));
     assert!(described("github.issue").contains(&format!("first {} comments", read::COMMENTS_MAX)));
     assert_eq!(read::BODY_CHARS_MAX, 10_000);
@@ -78,7 +79,8 @@ fn a_list_of_issues_leaves_pull_requests_out() {
         entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         entry
     };
-    let wire = Fake::giving([answer(200, &json!([entry(1, json!({})), entry(2, json!({"pull_request": {}}))]))]);
+    let wire =
+        Fake::giving([answer(200, &json!([entry(1, json!({})), entry(2, json!({"pull_request": {}}))]))]);
     let api = Api::open(&Granted, &wire).unwrap();
     let said = read::issues(&api, &input(json!({"repository": "o/r", "state": "all"}))).unwrap();
     assert_eq!(said["issues"].as_array().unwrap().len(), 1);
@@ -130,7 +132,8 @@ fn a_status_is_a_failure_that_says_what_to_do() {
         assert!(failure.message.contains(word), "{status}: {}", failure.message);
         assert_eq!(failure.retry_after_ms.is_some(), status == 429);
     }
-    let waiting = Reply { headers: vec![("Retry-After".to_owned(), b"7".to_vec())], ..answer(403, &json!({})) };
+    let waiting =
+        Reply { headers: vec![("Retry-After".to_owned(), b"7".to_vec())], ..answer(403, &json!({})) };
     let wire = Fake::giving([waiting]);
     let api = Api::open(&Granted, &wire).unwrap();
     let failure = read::issue(&api, &input(json!({"repository": "o/r", "number": 1}))).unwrap_err();

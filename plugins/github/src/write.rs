@@ -51,7 +51,8 @@ pub fn recall_issue(api: &Api<'_>, new: &NewIssue, key: &str) -> Result<Memory, 
 
 /// Looks for a comment that carries `key` on its issue.
 pub fn recall_comment(api: &Api<'_>, new: &NewComment, key: &str) -> Result<Memory, Failure> {
-    let at = format!("/repos/{}/issues/{}/comments?per_page={LOOKED_THROUGH_MAX}", new.repository, new.number);
+    let at =
+        format!("/repos/{}/issues/{}/comments?per_page={LOOKED_THROUGH_MAX}", new.repository, new.number);
     Ok(found(&array(api.get(&at)?)?, key, written))
 }
 

@@ -83,7 +83,10 @@ fn shown(figures: &[Figure]) -> Result<String, Stop> {
     );
     let overrun = us("overrun-running")?.max(us("overrun-waiting")?) / 1e3;
     let word = if overrun <= OVERRUN_MS_MAX { "met" } else { "NOT met" };
-    _ = writeln!(text, "ended after its limit at worst: {overrun:.0} ms, at most {OVERRUN_MS_MAX:.0}: {word}");
+    _ = writeln!(
+        text,
+        "ended after its limit at worst: {overrun:.0} ms, at most {OVERRUN_MS_MAX:.0}: {word}"
+    );
     Ok(text)
 }
 
@@ -105,7 +108,10 @@ mod tests {
         let mut figures: Vec<Figure> =
             named.iter().map(|(name, us)| Figure { name: (*name).to_owned(), us: *us }).collect();
         let text = shown(&figures).unwrap();
-        assert!(text.contains("beside a warm call: 10.0 times") && text.contains("at all: 20.0 times"), "{text}");
+        assert!(
+            text.contains("beside a warm call: 10.0 times") && text.contains("at all: 20.0 times"),
+            "{text}"
+        );
         assert!(text.contains("at worst: 300 ms, at most 200: NOT met"), "{text}");
         figures.pop();
         assert!(shown(&figures).is_err(), "a figure that is missing is no target met");

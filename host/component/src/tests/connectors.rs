@@ -87,21 +87,31 @@ async fn github_is_read_and_written_and_what_was_written_is_found_again() {
     let file = output(kit.call("github.file", json!({"repository": repository, "path": "README.md"})).await);
     assert!(file["text"].as_str().unwrap().contains("hello-world"), "{file}");
     let opened = kit
-        .call("github.issue-open", json!({"repository": repository, "title": "It rains", "body": "In the hall."}))
+        .call(
+            "github.issue-open",
+            json!({"repository": repository, "title": "It rains", "body": "In the hall."}),
+        )
         .await;
     assert!(opened.request_sent);
     let number = output(opened)["number"].as_u64().unwrap();
-    let commented =
-        kit.call("github.comment", json!({"repository": repository, "number": number, "body": "Still."})).await;
+    let commented = kit
+        .call("github.comment", json!({"repository": repository, "number": number, "body": "Still."}))
+        .await;
     assert!(output(commented)["url"].as_str().unwrap().starts_with("http"));
     let listed = output(kit.call("github.issues", json!({"repository": repository})).await);
-    assert_eq!((&listed["issues"][0]["title"], &listed["issues"][0]["author"]), (&json!("It rains"), &json!("octocat")));
+    assert_eq!(
+        (&listed["issues"][0]["title"], &listed["issues"][0]["author"]),
+        (&json!("It rains"), &json!("octocat"))
+    );
     let read = kit.call("github.issue", json!({"repository": repository, "number": number})).await;
     assert_eq!(read.readings.len(), 2, "the issue and its comments, each with its receipt");
     let said = output(read);
     assert!(said["body"].as_str().unwrap().starts_with("In the hall."), "{said}");
     assert!(said["comments"][0]["body"].as_str().unwrap().contains("<!-- chancery effect_1 -->"), "{said}");
-    assert_eq!(output(kit.call("github.pulls", json!({"repository": repository})).await), json!({"pulls": [], "more": false}));
+    assert_eq!(
+        output(kit.call("github.pulls", json!({"repository": repository})).await),
+        json!({"pulls": [], "more": false})
+    );
     let gone = failure(kit.call("github.issue", json!({"repository": repository, "number": 4_000})).await);
     assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
     assert!(!format!("{gone:?}").contains(GITHUB_TOKEN));

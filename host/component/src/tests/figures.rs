@@ -56,7 +56,8 @@ async fn warm(kit: &Kit, input: &Value) -> f64 {
             let tool = pre.instantiate_async(&mut *store).await?;
             let mut times = Vec::new();
             for _ in 0..CALLS {
-                let call = ToolCall { tool: "hostile.echo".to_owned(), input: text.clone(), key: String::new() };
+                let call =
+                    ToolCall { tool: "hostile.echo".to_owned(), input: text.clone(), key: String::new() };
                 let began = Instant::now();
                 tool.chancery_tool_tools().call_call(&mut *store, &call).await?.unwrap();
                 times.push(began.elapsed());
@@ -76,7 +77,8 @@ fn native(kit: &Kit, input: &Value) -> f64 {
     for _ in 0..CALLS {
         let began = Instant::now();
         let given: Value = serde_json::from_str(&input.to_string()).unwrap();
-        let said = json!({"text": given["text"], "key": "", "setting": null, "credential": false}).to_string();
+        let said =
+            json!({"text": given["text"], "key": "", "setting": null, "credential": false}).to_string();
         checked(tool, &said, &Limits::for_tools()).unwrap();
         times.push(began.elapsed());
     }

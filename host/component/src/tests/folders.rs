@@ -1,7 +1,7 @@
 //! A folder that was granted: what may be read is read, what may be written is written, and nothing leads out of it.
 
-use super::load::refused;
 use super::kit::{Kit, digest, kit, output, small, with_manifest};
+use super::load::refused;
 use event::{Directory, PluginGranted};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -38,11 +38,8 @@ async fn tried(around: &Path, write: bool) -> Value {
 }
 
 fn grant(path: &Path, around: &Path, write: bool) -> PluginGranted {
-    let directory = Directory {
-        at: "/notes".to_owned(),
-        path: around.join("notes").to_str().unwrap().to_owned(),
-        write,
-    };
+    let directory =
+        Directory { at: "/notes".to_owned(), path: around.join("notes").to_str().unwrap().to_owned(), write };
     PluginGranted {
         plugin: "wasi".to_owned(),
         digest: digest(path),
@@ -73,7 +70,14 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 fn nothing_led_out(said: &Value, around: &Path) {
-    for path in ["../outside.txt", "deep/../../outside.txt", "/etc/passwd", "escape", "away/outside.txt", "through it"] {
+    for path in [
+        "../outside.txt",
+        "deep/../../outside.txt",
+        "/etc/passwd",
+        "escape",
+        "away/outside.txt",
+        "through it",
+    ] {
         assert!(!["outside", "done"].contains(&said[path].as_str().unwrap()), "{path}: {said}");
         assert!(said[path].as_str().unwrap().contains("ErrorCode"), "{path}: {said}");
     }
@@ -88,11 +92,23 @@ async fn a_folder_granted_to_be_read_is_read_and_not_changed_in_any_way() {
     let notes = around.path().join("notes");
     let before = files(&notes);
     let said = tried(around.path(), false).await;
-    assert_eq!((&said["at"], &said["inside.txt"], &said["deep/er.txt"]), (&json!("/notes"), &json!("inside"), &json!("deeper")));
+    assert_eq!(
+        (&said["at"], &said["inside.txt"], &said["deep/er.txt"]),
+        (&json!("/notes"), &json!("inside"), &json!("deeper"))
+    );
     nothing_led_out(&said, around.path());
-    for deed in
-        ["truncate while reading", "open to write", "create", "write", "folder", "rename", "link", "symlink", "size", "remove"]
-    {
+    for deed in [
+        "truncate while reading",
+        "open to write",
+        "create",
+        "write",
+        "folder",
+        "rename",
+        "link",
+        "symlink",
+        "size",
+        "remove",
+    ] {
         assert_ne!(said[deed], "done", "{deed}: {said}");
     }
     assert_eq!(files(&notes), before);

@@ -173,7 +173,7 @@ async fn a_guard_that_was_granted_anything_does_not_load() {
         routes: Vec::new(),
         settings: BTreeMap::new(),
         directories: Vec::new(),
-            reason: String::new(),
+        reason: String::new(),
     };
     let route = |credential: Option<&str>| Route {
         methods: vec!["GET".to_owned()],

@@ -17,7 +17,15 @@ pub(crate) fn tried() -> Value {
     };
     say("at", Ok(json!(at)));
     let none = OpenFlags::empty();
-    for path in ["inside.txt", "deep/er.txt", "../outside.txt", "deep/../../outside.txt", "/etc/passwd", "escape", "away/outside.txt"] {
+    for path in [
+        "inside.txt",
+        "deep/er.txt",
+        "../outside.txt",
+        "deep/../../outside.txt",
+        "/etc/passwd",
+        "escape",
+        "away/outside.txt",
+    ] {
         say(path, read(folder, path));
     }
     let reading = DescriptorFlags::READ;
@@ -32,7 +40,12 @@ pub(crate) fn tried() -> Value {
     say("symlink", done(folder.symlink_at("../outside.txt", "pointed")));
     say("through it", read(folder, "pointed"));
     say("out", done(folder.rename_at("deep/er.txt", folder, "../out.txt")));
-    say("size", folder.open_at(PathFlags::empty(), "inside.txt", none, reading).and_then(|file| done(file.set_size(0))));
+    say(
+        "size",
+        folder
+            .open_at(PathFlags::empty(), "inside.txt", none, reading)
+            .and_then(|file| done(file.set_size(0))),
+    );
     say("remove", done(folder.unlink_file_at("removable.txt")));
     Value::Object(said)
 }
@@ -41,7 +54,12 @@ fn done(outcome: Result<(), ErrorCode>) -> Result<Value, ErrorCode> {
     outcome.map(|()| json!("done"))
 }
 
-fn open(folder: &Descriptor, path: &str, how: OpenFlags, rights: DescriptorFlags) -> Result<Value, ErrorCode> {
+fn open(
+    folder: &Descriptor,
+    path: &str,
+    how: OpenFlags,
+    rights: DescriptorFlags,
+) -> Result<Value, ErrorCode> {
     folder.open_at(PathFlags::SYMLINK_FOLLOW, path, how, rights).map(|_| json!("done"))
 }
 

@@ -21,7 +21,9 @@ pub(super) fn bring(paths: &Paths) -> Result<(), Stop> {
             Ok(())
         }
         Err(Absent(reason)) => {
-            eprintln!("ABSENT: the emulators are not there, and the tests that speak with them are left out: {reason}");
+            eprintln!(
+                "ABSENT: the emulators are not there, and the tests that speak with them are left out: {reason}"
+            );
             put(&absent, reason.as_bytes())
         }
     }
