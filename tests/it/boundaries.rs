@@ -148,9 +148,7 @@ async fn killed_at(place: usize) -> (usize, String) {
     let host = Host::serve(&config).await;
     // Slack sends again what got no 200.
     assert_eq!(asked(&host).await, 200);
-    let settled = |events: &[Event]| {
-        count(events, "turn.ended") == 1 && count(events, "effect.sent") == 1
-    };
+    let settled = |events: &[Event]| count(events, "turn.ended") == 1 && count(events, "effect.sent") == 1;
     let events = until(&kit, "the turn ended and its effect is known", settled).await;
     host.kill();
     assert_eq!(kit.slack.posts().len(), 1, "after {last}");

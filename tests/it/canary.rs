@@ -41,10 +41,15 @@ fn files_hold_none(folder: &Path) {
 fn script(origin: &str) -> String {
     let mut text = "[[rule]]\nwhen = []\n".to_owned();
     for way in ECHOES.iter().map(|way| format!("echo/{way}")).chain([String::new()]) {
-        writeln!(text, "[[rule.step]]\ncall = {{ tool = \"hostile.fetch\", input = {{ url = \"{origin}/{way}\" }} }}")
-            .unwrap();
+        writeln!(
+            text,
+            "[[rule.step]]\ncall = {{ tool = \"hostile.fetch\", input = {{ url = \"{origin}/{way}\" }} }}"
+        )
+        .unwrap();
     }
-    text.push_str("[[rule.step]]\nfinish = { outcome = \"answered\", text = \"{{result.1}} {{result.6.body}}\" }\n");
+    text.push_str(
+        "[[rule.step]]\nfinish = { outcome = \"answered\", text = \"{{result.1}} {{result.6.body}}\" }\n",
+    );
     text
 }
 

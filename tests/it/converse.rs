@@ -121,13 +121,16 @@ async fn a_mode_that_the_owner_sets_counts_before_the_file_and_is_explained_and_
     let office = kit.open().await;
     let config = kit.folder().join("chancery.toml");
     let channel = format!("{}:{CHANNEL}", tests::slack::TEAM);
-    let set = host::run(&config, &["converse", "mode", &channel, "eager", "--reason", "the team asked for it"]);
+    let set =
+        host::run(&config, &["converse", "mode", &channel, "eager", "--reason", "the team asked for it"]);
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
     office.deliver(&message("Ev1", CHANNEL, "U01ALICE", "1.000001", "how did we deploy last time?")).await;
     office.until_turns_ended(1).await;
     let explained = host::run(&config, &["converse", "explain", "C01:1.000001"]);
     let text = String::from_utf8(explained.stdout).unwrap();
-    for wanted in ["passive: channel-message", "decided      answer", "mode         eager", "0.45·95", "all 0/24"] {
+    for wanted in
+        ["passive: channel-message", "decided      answer", "mode         eager", "0.45·95", "all 0/24"]
+    {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
     let replayed = host::run(&config, &["converse", "replay", "--mode", "quiet"]);
@@ -145,10 +148,14 @@ async fn a_mode_that_the_owner_sets_counts_before_the_file_and_is_explained_and_
 async fn good_news_gets_an_emoji_that_the_workspace_has_and_no_words() {
     let kit = kit("mode = \"reserved\"").await;
     let office = kit.open().await;
-    office.until("the emoji are known", |events| events.iter().any(|e| matches!(e.fact, Fact::EmojiListed(_)))).await;
+    office
+        .until("the emoji are known", |events| events.iter().any(|e| matches!(e.fact, Fact::EmojiListed(_))))
+        .await;
     office.deliver(&message("Ev1", CHANNEL, "U01ALICE", "1.000001", "we shipped it")).await;
     office
-        .until("the emoji was put", |events| events.iter().any(|event| matches!(event.fact, Fact::EffectSent(_))))
+        .until("the emoji was put", |events| {
+            events.iter().any(|event| matches!(event.fact, Fact::EffectSent(_)))
+        })
         .await;
     let put = kit.slack.reactions();
     assert_eq!(put, [json!({"channel": CHANNEL, "timestamp": "1.000001", "name": "party-parrot"})]);
@@ -188,7 +195,9 @@ async fn whoever_asks_is_answered_whatever_the_model_thinks_or_fails_to_say() {
     let office = kit.open().await;
     for (n, text) in ["<@U0BOT> banter", "<@U0BOT> broken", "<@U0BOT> anything else"].iter().enumerate() {
         let channel = format!("C1{n}");
-        office.deliver(&app_mention(&format!("Ev{n}"), &channel, "U01ALICE", &format!("{n}.000001"), text)).await;
+        office
+            .deliver(&app_mention(&format!("Ev{n}"), &channel, "U01ALICE", &format!("{n}.000001"), text))
+            .await;
     }
     let events = office.until_turns_ended(3).await;
     let mut found: Vec<(Choice, String)> =
@@ -206,7 +215,9 @@ async fn a_light_mention_gets_an_emoji_and_no_turn() {
     let office = kit.open().await;
     office.deliver(&app_mention("Ev1", CHANNEL, "U01ALICE", "1.000001", "<@U0BOT> shipped, thank you")).await;
     let events = office
-        .until("the emoji was put", |events| events.iter().any(|event| matches!(event.fact, Fact::EffectSent(_))))
+        .until("the emoji was put", |events| {
+            events.iter().any(|event| matches!(event.fact, Fact::EffectSent(_)))
+        })
         .await;
     assert_eq!((decisions(&events)[0].choice, decisions(&events)[0].reason.as_str()), (Choice::Ack, "light"));
     assert!(!events.iter().any(|event| matches!(event.fact, Fact::TurnOpened(_))));
@@ -250,7 +261,8 @@ async fn two_programs_stop_talking_after_as_many_answers_as_the_operator_allows_
     let kit = kit("program_hops_max = 2\nweighs_asked = false").await;
     let office = kit.open().await;
     for n in 1..=4 {
-        let mut said = message(&format!("Ev{n}"), CHANNEL, "U0OTHER", &format!("{n}.000001"), "<@U0BOT> banter");
+        let mut said =
+            message(&format!("Ev{n}"), CHANNEL, "U0OTHER", &format!("{n}.000001"), "<@U0BOT> banter");
         said["event"]["bot_id"] = json!("B0OTHER");
         said["event"]["thread_ts"] = json!("1.000001");
         office.deliver(&said).await;
@@ -277,7 +289,9 @@ async fn the_owner_sets_a_mode_with_the_slash_command_and_whoever_else_uses_it_i
     kit.owner = format!("person_slack.{}.U01ALICE", tests::slack::TEAM);
     let office = kit.open().await;
     for (n, (user, text)) in
-        [("U02BOB", "mode eager"), ("U01ALICE", "mode quiet"), ("U02BOB", "mode"), ("U02BOB", "")].into_iter().enumerate()
+        [("U02BOB", "mode eager"), ("U01ALICE", "mode quiet"), ("U02BOB", "mode"), ("U02BOB", "")]
+            .into_iter()
+            .enumerate()
     {
         office.deliver(&slash(user, text, &format!("{n}.x"))).await;
         let sent = |event: &&Event| matches!(event.fact, Fact::EffectSent(_));

@@ -95,7 +95,9 @@ async fn an_answer_that_slack_took_and_did_not_confirm_arrives_once_and_is_known
     let of_turn = told(&config, &["effect", "list", "--turn", &turn.unwrap()]);
     assert!(of_turn.contains(effect.as_str()) && of_turn.contains("sent"), "{of_turn}");
     let shown = told(&config, &["effect", "show", effect.as_str()]);
-    for words in ["slack.post", "C01GEN", "effect.left-unknown", "effect.recalled", "it is there", "effect.sent"] {
+    for words in
+        ["slack.post", "C01GEN", "effect.left-unknown", "effect.recalled", "it is there", "effect.sent"]
+    {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     assert!(told(&config, &["turn", "show"]).contains("effect.recalled"));

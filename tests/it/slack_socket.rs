@@ -4,9 +4,9 @@
 use event::Fact;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
-use tests::{Kit, host};
 use tests::slack::app_mention;
 use tests::socket::{APP_TOKEN, Socket};
+use tests::{Kit, host};
 
 fn envelope(id: &str, payload: Value) -> Value {
     json!({"type": "events_api", "envelope_id": id, "payload": payload, "accepts_response_payload": false,
@@ -48,7 +48,10 @@ async fn doctor_names_the_scopes_that_the_token_lacks_and_what_each_is_for() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!output.status.success());
     assert!(text.contains("U0BOT in T01TEST"), "{text}");
-    assert!(text.contains("`emoji:read` is missing: the office cannot know the emoji of the workspace"), "{text}");
+    assert!(
+        text.contains("`emoji:read` is missing: the office cannot know the emoji of the workspace"),
+        "{text}"
+    );
     assert!(!text.contains("`chat:write` is missing"), "{text}");
 }
 
@@ -74,7 +77,9 @@ async fn slacks_own_client_takes_the_other_side_of_these_tests_for_slack() {
     let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has = Command::new(&python).args(["-c", "import slack_sdk"]).stderr(Stdio::null()).status();
     if !has.is_ok_and(|status| status.success()) {
-        eprintln!("NOT RUN: `{python}` has no slack_sdk: `pip install slack_sdk==3.48.0`, and name it in TEST_PYTHON");
+        eprintln!(
+            "NOT RUN: `{python}` has no slack_sdk: `pip install slack_sdk==3.48.0`, and name it in TEST_PYTHON"
+        );
         return;
     }
     let socket = Socket::serve().await;
@@ -88,7 +93,10 @@ async fn slacks_own_client_takes_the_other_side_of_these_tests_for_slack() {
     assert_eq!(socket.tokens()[0], format!("Bearer {APP_TOKEN}"));
     socket.say(1, &envelope("a", app_mention("Ev1", "C01", "U01ALICE", "1.000001", "<@U0BOT> hello")));
     socket.until("its acknowledgement", |socket| socket.acknowledged() == ["a"]).await;
-    socket.say(1, &json!({"type": "disconnect", "reason": "refresh_requested", "debug_info": {"host": "applink-1"}}));
+    socket.say(
+        1,
+        &json!({"type": "disconnect", "reason": "refresh_requested", "debug_info": {"host": "applink-1"}}),
+    );
     socket.until("its second connection", |socket| socket.connections().0 >= 2).await;
     socket.say(2, &envelope("b", app_mention("Ev2", "C01", "U01ALICE", "2.000001", "<@U0BOT> hello")));
     socket.until("its second acknowledgement", |socket| socket.acknowledged() == ["a", "b"]).await;

@@ -57,7 +57,11 @@ async fn whoever_asked_stops_the_turn_in_its_thread_without_naming_the_office() 
         ]
     );
     assert_eq!(endings(&events), [TurnEnding::Stopped]);
-    assert_eq!(count(&events, "effect.sent") - count(&events, "approval.asked"), 0, "nothing but the card was sent");
+    assert_eq!(
+        count(&events, "effect.sent") - count(&events, "approval.asked"),
+        0,
+        "nothing but the card was sent"
+    );
     let config = kit.write();
     let shown = run(&config, &["turn", "show"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
@@ -91,22 +95,31 @@ async fn turns_are_listed_shown_and_put_to_the_policies_of_today() {
     let config = kit.write();
     let said = |arguments: &[&str]| {
         let output = run(&config, arguments);
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr),
+        )
     };
     let (_, listed) = said(&["turn", "list"]);
     assert!(listed.contains("seat_front-desk") && listed.contains("answered"), "{listed}");
     let (_, shown) = said(&["turn", "show"]);
-    for part in ["phases", "G finalisation", "gate     call.denied", "tokens of schemas", "wants    web.fetch"] {
+    for part in
+        ["phases", "G finalisation", "gate     call.denied", "tokens of schemas", "wants    web.fetch"]
+    {
         assert!(shown.contains(part) || part == "tokens of schemas", "{part}: {shown}");
     }
     let before = office.events().await.len();
     let (code, replayed) = said(&["turn", "replay"]);
     assert_eq!(code, Some(0), "{replayed}");
-    assert!(replayed.contains("0 would be decided otherwise") && replayed.contains("denied by policy"), "{replayed}");
+    assert!(
+        replayed.contains("0 would be decided otherwise") && replayed.contains("denied by policy"),
+        "{replayed}"
+    );
     assert_eq!(office.events().await.len(), before, "nothing is written");
     assert_eq!((kit.slack.posts().len(), kit.site.asked().len()), (1, 1), "nothing is sent");
     // A seat that may fetch no more would be denied.
-    let (_, changed) = said(&["seat", "change", "seat_front-desk", "--remove-grant", "web.*", "--reason", "no more"]);
+    let (_, changed) =
+        said(&["seat", "change", "seat_front-desk", "--remove-grant", "web.*", "--reason", "no more"]);
     let (code, replayed) = said(&["turn", "replay"]);
     assert_eq!(code, Some(3), "{changed} {replayed}");
     assert!(replayed.contains("OTHERWISE") && replayed.contains("no grant for `web.fetch`"), "{replayed}");

@@ -91,15 +91,30 @@ fn origin_of(events: &[Event], fact: &Fact) -> Option<Origin> {
         other.get("origin").is_some()
             && ["hold", "effect"].iter().any(|key| body.get(key).is_some() && body.get(key) == other.get(key))
     };
-    events.iter().find(names).and_then(|event| serde_json::from_value(event.fact.body()["origin"].clone()).ok())
+    events
+        .iter()
+        .find(names)
+        .and_then(|event| serde_json::from_value(event.fact.body()["origin"].clone()).ok())
 }
 
 fn forget(body: &mut Value) {
     const DIFFERS: [&str; 16] = [
         "sha256",
         "ts",
-        "attempt", "receipts", "receipt", "hold", "sources", "request", "content", "read_at", "expires_at", "at", "asked_as",
-        "cause", "revision", "seconds",
+        "attempt",
+        "receipts",
+        "receipt",
+        "hold",
+        "sources",
+        "request",
+        "content",
+        "read_at",
+        "expires_at",
+        "at",
+        "asked_as",
+        "cause",
+        "revision",
+        "seconds",
     ];
     match body {
         Value::Object(fields) => {
@@ -118,11 +133,13 @@ async fn cut(journal: &Path, kit: &Kit, end: usize) {
     let chain: Value = serde_json::from_str(kept.last().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("000000000001.jsonl"), kept.join("\n") + "\n").unwrap();
-    std::fs::write(folder.path().join("head"), format!("{end}:{}\n", chain["chain"].as_str().unwrap())).unwrap();
+    std::fs::write(folder.path().join("head"), format!("{end}:{}\n", chain["chain"].as_str().unwrap()))
+        .unwrap();
     for name in ["office.sqlite", "office.sqlite-wal", "office.sqlite-shm"] {
         let _ = std::fs::remove_file(kit.folder().join(name));
     }
-    let record = Record::open_sqlite(&kit.folder().join("office.sqlite"), Arc::new(SystemClock)).await.unwrap();
+    let record =
+        Record::open_sqlite(&kit.folder().join("office.sqlite"), Arc::new(SystemClock)).await.unwrap();
     record.restore(folder.path(), &watch::Sender::new(0), watch::Sender::new(0)).await.unwrap();
     record.ended().await;
 }
@@ -216,7 +233,9 @@ fn once(events: &[Event], end: usize) {
             Fact::HoldSettled(body) => *ends.entry(body.hold.to_string()).or_default() += 1,
             Fact::HoldReleased(body) => *ends.entry(body.hold.to_string()).or_default() += 1,
             Fact::HoldLeftUnknown(body) => *ends.entry(body.hold.to_string()).or_default() += 1,
-            Fact::StepStarted(body) => assert!(!steps.contains(&body.step), "after {end}: step {} ran again", body.step),
+            Fact::StepStarted(body) => {
+                assert!(!steps.contains(&body.step), "after {end}: step {} ran again", body.step)
+            }
             Fact::StepEnded(body) => {
                 assert_ne!(body.outcome, StepOutcome::Refused, "after {end}");
                 steps.insert(body.step);

@@ -8,9 +8,9 @@
 
 pub mod host;
 pub mod office;
+pub mod provider;
 pub mod registry;
 pub mod signing;
-pub mod provider;
 pub mod site;
 pub mod slack;
 pub mod socket;

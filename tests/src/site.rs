@@ -63,8 +63,11 @@ async fn page(
         return said_back(spelling, &token.unwrap_or_default());
     }
     match state.pages.get(&path) {
-        Some(body) => (StatusCode::OK, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone()).into_response(),
-        None => (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain")], "no such page").into_response(),
+        Some(body) => (StatusCode::OK, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone())
+            .into_response(),
+        None => {
+            (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/plain")], "no such page").into_response()
+        }
     }
 }
 

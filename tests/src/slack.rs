@@ -165,9 +165,12 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
 async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
-    (scopes, axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
-        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})))
-    .into_response()
+    (
+        scopes,
+        axum::Json(json!({"ok": true, "url": "https://test.slack.com/", "team": "Test", "user": "chancery",
+        "team_id": TEAM, "user_id": BOT_USER, "bot_id": "B0BOT", "is_enterprise_install": false})),
+    )
+        .into_response()
 }
 
 async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
@@ -209,11 +212,7 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
 
 /// Both methods that show messages, newest first, a page of one at a time. A message arrived when it arrived, whatever
 /// its ts says: the ts of this server are made to be told apart.
-async fn history(
-    State(inner): Shared,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Response {
+async fn history(State(inner): Shared, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
     note_token(&inner, &headers);
     // Ids, moments and cursors need no decoding.
     let pairs = query.iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
@@ -223,7 +222,8 @@ async fn history(
     if let Some(error) = &inner.history_error {
         return axum::Json(json!({"ok": false, "error": error})).into_response();
     }
-    let ms = |name: &str| (asked.get(name).and_then(|text| text.parse::<f64>().ok())).map(|s| (s * 1e3) as i64);
+    let ms =
+        |name: &str| (asked.get(name).and_then(|text| text.parse::<f64>().ok())).map(|s| (s * 1e3) as i64);
     let within = ms("oldest").unwrap_or(0)..=ms("latest").unwrap_or(i64::MAX);
     let posts = inner.posts.iter().zip(&inner.arrived).enumerate();
     let mut found: Vec<Value> = posts
@@ -243,8 +243,10 @@ async fn history(
     let more = found.len() > start + 1;
     let next = if more { (start + 1).to_string() } else { String::new() };
     let page: Vec<Value> = found.into_iter().skip(start).take(1).collect();
-    axum::Json(json!({"ok": true, "messages": page, "has_more": more, "response_metadata": {"next_cursor": next}}))
-        .into_response()
+    axum::Json(
+        json!({"ok": true, "messages": page, "has_more": more, "response_metadata": {"next_cursor": next}}),
+    )
+    .into_response()
 }
 
 async fn update(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
@@ -275,7 +277,9 @@ async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Valu
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     match &inner.lock().unwrap().sockets {
-        Some(origin) => axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response(),
+        Some(origin) => {
+            axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response()
+        }
         None => axum::Json(json!({"ok": false, "error": "not_allowed_token_type"})).into_response(),
     }
 }
@@ -283,7 +287,8 @@ async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
 async fn emoji(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
     let url = "https://emoji.slack-edge.com/T01TEST/party-parrot/1.gif";
-    axum::Json(json!({"ok": true, "emoji": {"party-parrot": url, "shipit": "alias:squirrel"}})).into_response()
+    axum::Json(json!({"ok": true, "emoji": {"party-parrot": url, "shipit": "alias:squirrel"}}))
+        .into_response()
 }
 
 /// The ts of the message that was posted as number `n`, from 1.

@@ -55,7 +55,9 @@ impl Socket {
             says: says.clone(),
         };
         let url = format!("ws://{sockets}/link/?ticket=01&app_id=A01APP");
-        let open = move |State(inner): State<Arc<Mutex<Inner>>>, headers: HeaderMap| async move { give(&inner, &headers, &url) };
+        let open = move |State(inner): State<Arc<Mutex<Inner>>>, headers: HeaderMap| async move {
+            give(&inner, &headers, &url)
+        };
         let router = Router::new().route("/api/apps.connections.open", any(open)).with_state(inner.clone());
         tokio::spawn(async move { axum::serve(api, router).await.unwrap() });
         tokio::spawn(async move {

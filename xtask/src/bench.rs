@@ -5,6 +5,7 @@
 
 mod figures;
 mod gate;
+mod plugin;
 mod purse;
 mod record;
 mod turn;
@@ -29,6 +30,7 @@ pub struct Options {
 #[derive(Debug, Subcommand)]
 enum Part {
     Gate(gate::Options),
+    Plugin(plugin::Options),
     Purse(purse::Options),
     Record(record::Options),
     Turn(turn::Options),
@@ -41,6 +43,7 @@ enum Part {
 pub fn run(options: &Options) -> Result<(), Stop> {
     match &options.part {
         Part::Gate(options) => gate::run(options),
+        Part::Plugin(options) => plugin::run(options),
         Part::Purse(options) => purse::run(options),
         Part::Record(options) => record::run(options),
         Part::Turn(options) => turn::run(options),

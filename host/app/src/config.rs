@@ -5,19 +5,19 @@
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
 mod approvals;
-mod plugins;
+mod converse;
 mod credential;
 mod models;
-mod converse;
+mod plugins;
 pub mod purse;
 mod steering;
 mod vault;
 
 pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
-pub use plugins::PluginsConfig;
 pub use credential::CredentialConfig;
 pub use models::{ModelConfig, Profile};
+pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
 pub use steering::SteeringConfig;
 pub use vault::VaultConfig;
@@ -275,12 +275,28 @@ pub struct PluginConfig {
     /// Where it may go.
     #[serde(default, rename = "route")]
     pub routes: Vec<RouteConfig>,
+    /// Folders it may see.
+    #[serde(default, rename = "directory")]
+    pub directories: Vec<DirectoryConfig>,
     /// Its settings, as the guest reads them.
     #[serde(default)]
     pub settings: BTreeMap<String, toml::Value>,
     /// Settings whose value is the text of a file.
     #[serde(default)]
     pub settings_from: BTreeMap<String, PathBuf>,
+}
+
+/// One folder that a plugin may see.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectoryConfig {
+    /// Its name to the plugin, as its manifest asks.
+    pub at: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// Whether the plugin may write there.
+    #[serde(default)]
+    pub write: bool,
 }
 
 /// One way out.
@@ -355,6 +371,7 @@ impl Config {
         for plugin in &mut self.plugins {
             anchor(&mut plugin.file);
             plugin.settings_from.values_mut().for_each(anchor);
+            plugin.directories.iter_mut().for_each(|directory| anchor(&mut directory.path));
         }
         let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
         let credentials = self.credentials.values_mut().map(|credential| &mut credential.source);

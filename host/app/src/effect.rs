@@ -164,8 +164,7 @@ async fn show(record: &Record, effect: &EffectId) -> Result<String> {
         |input| serde_json::to_string_pretty(&input).unwrap_or_default(),
     );
     // A pretty-printed JSON text has line ends of its own making only.
-    let input: Vec<String> =
-        input.lines().map(|line| format!("    {}", printable_json(line))).collect();
+    let input: Vec<String> = input.lines().map(|line| format!("    {}", printable_json(line))).collect();
     let mut text = format!("{effect}  {}\n", word(row.state));
     let seat = row.seat.as_ref().map_or("nobody known", event::SeatId::as_str);
     let _ = writeln!(text, "  tool    {}\n  seat    {seat}\n  call    {}", short(&row.tool), row.origin);

@@ -39,7 +39,9 @@ impl Reach for Paced {
     async fn reach(&self, permit: Permit) -> Reached {
         let tool = permit.tool().to_owned();
         let channel = match permit.payload() {
-            Payload::Tool(input) => input.get("channel").and_then(|channel| channel.as_str()).unwrap_or_default(),
+            Payload::Tool(input) => {
+                input.get("channel").and_then(|channel| channel.as_str()).unwrap_or_default()
+            }
             Payload::Infer(_) => return self.hands.reach(permit).await,
         };
         let channel = channel.to_owned();
@@ -51,7 +53,9 @@ impl Reach for Paced {
             Err(wait_ms) => return later(u64::try_from(wait_ms).unwrap_or(0)),
         }
         let reached = self.hands.reach(permit).await;
-        if let Err(Failure { kind: FailureKind::RateLimited, retry_after_ms: Some(wait_ms), .. }) = &reached.outcome {
+        if let Err(Failure { kind: FailureKind::RateLimited, retry_after_ms: Some(wait_ms), .. }) =
+            &reached.outcome
+        {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
             buckets.shut(&tool, (TEAM, &channel), *wait_ms, self.clock.now());
         }

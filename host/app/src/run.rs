@@ -4,7 +4,8 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
-    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak, subject, turn,
+    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak,
+    subject, turn,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;

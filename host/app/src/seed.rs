@@ -5,10 +5,11 @@
 
 pub mod first;
 
-use crate::config::{Config, RouteConfig};
+use crate::config::{Config, DirectoryConfig, PluginConfig, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
-    Actor, Digest, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route, StreamName,
+    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route,
+    StreamName,
 };
 use fold::{decode, setting};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -149,10 +150,30 @@ pub fn grants(
             .cloned()
             .with_context(|| format!("the plugin `{}` has no file", plugin.name))?;
         let reason = String::new();
-        let granted = PluginGranted { plugin: plugin.name.clone(), digest, routes, settings, reason };
+        let granted = PluginGranted {
+            plugin: plugin.name.clone(),
+            digest,
+            routes,
+            settings,
+            directories: directories(plugin)?,
+            reason,
+        };
         grants.insert(plugin.name.clone(), granted);
     }
     Ok(grants)
+}
+
+/// The granted folders. One that is not there, or has no absolute path, stops the start.
+fn directories(plugin: &PluginConfig) -> Result<Vec<Directory>> {
+    let one = |directory: &DirectoryConfig| {
+        let (at, path) = (directory.at.clone(), &directory.path);
+        let real = path.canonicalize().ok().filter(|path| path.is_dir());
+        let real = real.and_then(|path| path.to_str().map(ToOwned::to_owned)).with_context(|| {
+            format!("the plugin `{}` is granted `{}`, which is no folder here", plugin.name, path.display())
+        })?;
+        Ok(Directory { at, path: real, write: directory.write })
+    };
+    plugin.directories.iter().map(one).collect()
 }
 
 /// One granted route. What no request could ever go by is a slip of the pen, and stops the start.

@@ -79,7 +79,7 @@ async fn identify(office: &Office, cause: EventId) -> Result<()> {
         cause,
         fence: None,
         within: Vec::new(),
-            drill: false,
+        drill: false,
     };
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
@@ -133,7 +133,11 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
 ///
 /// # Errors
 /// When Slack says that there will be none.
-pub async fn socket(office: Arc<Office>, line: watch::Sender<Line>, stop: watch::Receiver<bool>) -> Result<()> {
+pub async fn socket(
+    office: Arc<Office>,
+    line: watch::Sender<Line>,
+    stop: watch::Receiver<bool>,
+) -> Result<()> {
     if !office.config.has_socket() {
         return Ok(());
     }

@@ -80,7 +80,12 @@ pub async fn run(config: &Config, command: SlackCommand) -> Result<ExitCode> {
         SlackCommand::Doctor => {
             let findings = examined(config).await?;
             for finding in &findings {
-                println!("{}  {:<14} {}", if finding.fatal { "NOT" } else { "ok " }, finding.part, finding.text);
+                println!(
+                    "{}  {:<14} {}",
+                    if finding.fatal { "NOT" } else { "ok " },
+                    finding.part,
+                    finding.text
+                );
             }
             let fails = findings.iter().any(|finding| finding.fatal);
             Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -98,9 +103,14 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         Some(url) if url.starts_with("https://") => {
             json!({ "request_url": format!("{}/slack/events", url.trim_end_matches('/')) })
         }
-        Some(url) => bail!("`{}` is not where Slack can reach this office: it is an https:// address", url.escape_debug()),
+        Some(url) => bail!(
+            "`{}` is not where Slack can reach this office: it is an https:// address",
+            url.escape_debug()
+        ),
         None if socket => json!({}),
-        None => bail!("say with `--url https://…` where Slack reaches this office, or set `socket = true` in `[slack]`"),
+        None => bail!(
+            "say with `--url https://…` where Slack reaches this office, or set `socket = true` in `[slack]`"
+        ),
     };
     let mut command = request.clone();
     if let Some(fields) = command.as_object_mut() {
@@ -145,11 +155,14 @@ async fn examined(config: &Config) -> Result<Vec<Finding>> {
     match (slack.socket, slack.signing_secrets.len()) {
         (true, _) if has(APP_TOKEN) => found("socket", format!("opened with `{APP_TOKEN}`"), false),
         (true, _) => found("socket", format!("`{APP_TOKEN}` is not in `[credentials]`"), true),
-        (false, 0) => found("signing", "`slack.signing_secrets` is empty: Slack could not be told apart".into(), true),
+        (false, 0) => {
+            found("signing", "`slack.signing_secrets` is empty: Slack could not be told apart".into(), true)
+        }
         (false, count) => found("signing", format!("{count} signing secrets"), false),
     }
     let plugin = config.plugins.iter().find(|plugin| plugin.name == "slack");
-    let files = plugin.is_some_and(|plugin| plugin.routes.iter().any(|route| route.path_prefix.starts_with("/upload/")));
+    let files = plugin
+        .is_some_and(|plugin| plugin.routes.iter().any(|route| route.path_prefix.starts_with("/upload/")));
     if !files {
         let text = "no route to https://files.slack.com/upload/: long texts are posted in several messages";
         found("files", text.to_owned(), false);
@@ -161,7 +174,13 @@ async fn examined(config: &Config) -> Result<Vec<Finding>> {
             match granted {
                 Some(granted) => {
                     for (scope, what) in SCOPES.iter().filter(|(scope, _)| !granted.contains(*scope)) {
-                        found("scope", format!("`{scope}` is missing: the office cannot {what}. Install the app again from its manifest"), true);
+                        found(
+                            "scope",
+                            format!(
+                                "`{scope}` is missing: the office cannot {what}. Install the app again from its manifest"
+                            ),
+                            true,
+                        );
                     }
                     found("scopes", format!("{} granted", granted.len()), false);
                 }
@@ -179,7 +198,8 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
     let url = format!("{}auth.test", sockets.api());
     let route = Route {
         methods: vec!["GET".to_owned()],
-        origin: crate::socket::origin_of(&url).context("the setting `api` of the plugin `slack` is no address")?,
+        origin: crate::socket::origin_of(&url)
+            .context("the setting `api` of the plugin `slack` is no address")?,
         path_prefix: "/".to_owned(),
         credential: Some(TOKEN.to_owned()),
     };
@@ -189,7 +209,10 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
     let answer: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
     if answer.get("ok").and_then(Value::as_bool) != Some(true) {
         let code = answer.get("error").and_then(Value::as_str).unwrap_or("no answer of Slack's");
-        bail!("Slack says `{}`: put the bot token (xoxb-…) of an installed app into `{TOKEN}`", code.escape_debug());
+        bail!(
+            "Slack says `{}`: put the bot token (xoxb-…) of an installed app into `{TOKEN}`",
+            code.escape_debug()
+        );
     }
     let scopes = sent.headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
     let scopes = scopes.map(|scopes| scopes.split(',').map(|scope| scope.trim().to_owned()).collect());
@@ -214,10 +237,7 @@ mod tests {
     fn the_manifest_asks_for_what_the_office_uses_and_names_where_slack_reaches_it() {
         let made = manifest(&config(false), Some("https://office.example.com/")).unwrap();
         let settings = &made["settings"];
-        assert_eq!(
-            settings["event_subscriptions"]["request_url"],
-            "https://office.example.com/slack/events"
-        );
+        assert_eq!(settings["event_subscriptions"]["request_url"], "https://office.example.com/slack/events");
         assert_eq!(settings["interactivity"]["is_enabled"], json!(true));
         assert_eq!(made["oauth_config"]["scopes"]["bot"].as_array().unwrap().len(), SCOPES.len());
         let has = |scope: &str| SCOPES.iter().any(|(one, _)| *one == scope);

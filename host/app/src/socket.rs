@@ -68,7 +68,8 @@ impl Sockets {
     async fn address(&self, deadline: Instant) -> Result<String, DoorError> {
         let url = format!("{}{METHOD}", self.api);
         let request = http::Request::post(&url).body(Bytes::new()).map_err(|e| later(e.to_string()))?;
-        let route = route("POST", &url, Some(TOKEN.to_owned())).ok_or_else(|| later("the setting `api` is no address"))?;
+        let route = route("POST", &url, Some(TOKEN.to_owned()))
+            .ok_or_else(|| later("the setting `api` is no address"))?;
         let sent = self.egress.send(request, &[route], deadline).await.map_err(|e| later(e.to_string()))?;
         let wait = sent.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         let answer: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
@@ -77,8 +78,13 @@ impl Sockets {
             (Some(true), _) => Ok(text("url")),
             (
                 _,
-                code @ ("invalid_auth" | "not_authed" | "token_revoked" | "account_inactive" | "not_allowed_token_type"
-                | "missing_scope" | "forbidden_team"),
+                code @ ("invalid_auth"
+                | "not_authed"
+                | "token_revoked"
+                | "account_inactive"
+                | "not_allowed_token_type"
+                | "missing_scope"
+                | "forbidden_team"),
             ) => Err(DoorError::Shut(format!(
                 "Slack does not open a connection with `{TOKEN}` (`{code}`): it is the app-level token, xapp-…, with \
                  the scope connections:write"
@@ -104,7 +110,8 @@ impl Sockets {
     fn is_slacks(&self, origin: &str) -> bool {
         let host = origin.strip_prefix("https://").unwrap_or_default();
         let host = host.split(':').next().unwrap_or_default();
-        host.ends_with(HOST_SUFFIX) || self.loopback.iter().any(|listed| listed.trim_end_matches('/') == origin)
+        host.ends_with(HOST_SUFFIX)
+            || self.loopback.iter().any(|listed| listed.trim_end_matches('/') == origin)
     }
 }
 
@@ -144,6 +151,9 @@ mod tests {
     #[test]
     fn the_route_is_that_of_the_address_and_no_wider() {
         let route = route("GET", "https://wss-primary.slack.com/link/?ticket=a/b", None).unwrap();
-        assert_eq!((route.origin.as_str(), route.path_prefix.as_str()), ("https://wss-primary.slack.com", "/link/"));
+        assert_eq!(
+            (route.origin.as_str(), route.path_prefix.as_str()),
+            ("https://wss-primary.slack.com", "/link/")
+        );
     }
 }

@@ -83,14 +83,17 @@ pub async fn run(config: &Config, command: ConverseCommand) -> Result<ExitCode> 
             let hops_max = config.manner()?.hops_max;
             print!("{}", replayed(&record, mode, channel.as_deref(), GlobalPosition(after), hops_max).await?);
         }
-        ConverseCommand::Mode { channel, mode, reason, act } => set(config, channel, mode, reason, act).await?,
+        ConverseCommand::Mode { channel, mode, reason, act } => {
+            set(config, channel, mode, reason, act).await?
+        }
         ConverseCommand::Modes => print!("{}", modes(config).await?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn set(config: &Config, channel: String, mode: Mode, reason: String, act: ActArgs) -> Result<()> {
-    let named = channel.split_once(':').is_some_and(|(team, id)| converse::is_plain(team) && converse::is_plain(id));
+    let named =
+        channel.split_once(':').is_some_and(|(team, id)| converse::is_plain(team) && converse::is_plain(id));
     if !named {
         bail!("`{}` is no channel: write workspace and channel, such as T01:C0123", channel.escape_debug());
     }

@@ -19,8 +19,8 @@ use converse::Manner;
 use converse::triage::scene::{self, Weighing};
 use converse::triage::{self, Scene, Word};
 use event::{
-    Class, Choice, ConnectionIdentified, DeliveryClassified, Event, Expected, Fact, GlobalPosition, PrincipalId,
-    StreamName, TriageDecided, TurnOpened,
+    Choice, Class, ConnectionIdentified, DeliveryClassified, Event, Expected, Fact, GlobalPosition,
+    PrincipalId, StreamName, TriageDecided, TurnOpened,
 };
 use fold::setting;
 use record::{Append, Decided, Fence, Lease};
@@ -99,16 +99,22 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
             match body.class {
                 Class::Explicit if may_speak => Some(Concern::Message(body.clone())),
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
-                _ if body.reason == converse::Reason::Reaction.word() => Some(Concern::Reaction(body.clone())),
+                _ if body.reason == converse::Reason::Reaction.word() => {
+                    Some(Concern::Reaction(body.clone()))
+                }
                 _ if body.reason == converse::Reason::AppHome.word() => Some(Concern::Home(body.clone())),
-                _ if body.reason == converse::Reason::SlashCommand.word() => Some(Concern::Slash(body.clone())),
+                _ if body.reason == converse::Reason::SlashCommand.word() => {
+                    Some(Concern::Slash(body.clone()))
+                }
                 _ => None,
             }
         }
         Fact::TriageDecided(body) if body.choice == Choice::Ack => Some(Concern::Ack(body.clone())),
         Fact::TurnOpened(body) => Some(Concern::Seen(body.clone())),
         Fact::ConnectionIdentified(_) if manner.weighs => Some(Concern::Emoji),
-        Fact::DeliveryReceived(body) if manner.weighs && body.event == "emoji_changed" => Some(Concern::Emoji),
+        Fact::DeliveryReceived(body) if manner.weighs && body.event == "emoji_changed" => {
+            Some(Concern::Emoji)
+        }
         _ => None,
     }
 }

@@ -43,8 +43,8 @@ pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
-pub use link::REPEATS_GUESTS;
 pub use limits::{Limits, Pool, TICK_MS};
+pub use link::REPEATS_GUESTS;
 pub use load_error::LoadError;
 pub use manifest::{
     ANY_ORIGIN, MANIFEST_BYTES_MAX, Manifest, ManifestError, ModelEntry, NAME_BYTES_MAX, RouteEntry, SECTION,

@@ -53,7 +53,7 @@ pub struct Limits {
     pub parts: usize,
     /// The sentence of a failure; the rest of it is cut.
     pub message_bytes: usize,
-    /// Running time: how long guest code, and host functions that do not wait, may hold a thread.
+    /// Running time: how much of a processor guest code, and host functions that do not wait, may take.
     pub cpu_ms: u64,
     /// The whole call on the wall clock, waiting included: epochs do not interrupt a host function.
     pub wall_ms: u64,

@@ -58,6 +58,19 @@ pub enum LoadError {
         /// What it was given.
         what: &'static str,
     },
+    /// It was granted a folder that its manifest does not ask for.
+    #[error(
+        "the plugin `{plugin}` was granted the folder `{at}` {rights}, and its manifest does not ask for that: take it \
+         out of its `[[plugin]]` in the configuration"
+    )]
+    FolderNotAsked {
+        /// The plugin.
+        plugin: String,
+        /// The folder, by the plugin's name for it.
+        at: String,
+        /// What it was granted for.
+        rights: &'static str,
+    },
     /// It does not start, though it compiles.
     #[error("the guard `{plugin}` does not start: {reason}; leave it out, or use a version that starts")]
     NotStarted {

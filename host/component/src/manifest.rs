@@ -6,6 +6,7 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
+use event::Digest;
 use gate::{EffectClass, Sees, Touches};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -82,6 +83,12 @@ pub struct Manifest {
     /// The ways out it asks for.
     #[serde(default, rename = "route")]
     pub routes: Vec<RouteEntry>,
+    /// SHA-256, in hexadecimal, of each document of GraphQL that its reads send.
+    #[serde(default)]
+    graphql_reads: Vec<String>,
+    /// The folders it asks for.
+    #[serde(default, rename = "directory")]
+    pub directories: Vec<DirectoryEntry>,
     /// The calls a guard sees; nothing said means all of them.
     #[serde(default)]
     sees: Option<Sees>,
@@ -136,6 +143,17 @@ pub struct ModelEntry {
     pub name: String,
     /// Its key on the price list.
     pub price_key: String,
+}
+
+/// A folder that is asked for, as the guest names it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectoryEntry {
+    /// Its name to the guest, such as `/notes`.
+    pub at: String,
+    /// Whether it writes there.
+    #[serde(default)]
+    pub write: bool,
 }
 
 /// A way out that is asked for.
@@ -223,6 +241,20 @@ pub enum ManifestError {
         /// Why.
         reason: String,
     },
+    /// A document of GraphQL that is named by something else than its digest.
+    #[error(
+        "`{text}` in `graphql_reads` is not the SHA-256 of a document: 64 digits, lower-case hexadecimal"
+    )]
+    Operation {
+        /// The text.
+        text: String,
+    },
+    /// A folder out of form.
+    #[error("the folder `{at}` in the manifest is not a name such as `/notes`, there once")]
+    Directory {
+        /// Its name.
+        at: String,
+    },
     /// A route to the host's own machine.
     #[error(
         "a manifest cannot ask for loopback, and this one asks for `{origin}`: only the operator can open it"
@@ -254,6 +286,12 @@ impl Manifest {
     #[must_use]
     pub fn credentials(&self) -> BTreeSet<&str> {
         self.routes.iter().filter_map(|route| route.credential.as_deref()).collect()
+    }
+
+    /// The documents of GraphQL that its reads send, by digest.
+    #[must_use]
+    pub fn operations(&self) -> Vec<Digest> {
+        self.graphql_reads.iter().filter_map(|text| Digest::parse(text)).collect()
     }
 
     /// What it offers: tools by name, models by full name, and the tool by which the host reads back its effects.
@@ -312,11 +350,25 @@ impl Manifest {
         if let Some((_, name)) = twice {
             return Err(ManifestError::Name { name: name.clone(), wanted: "named once" });
         }
+        if let Some(text) = self.graphql_reads.iter().find(|text| Digest::parse(text).is_none()) {
+            return Err(ManifestError::Operation { text: text.chars().take(NAME_BYTES_MAX).collect() });
+        }
+        let mut names = BTreeSet::new();
+        for DirectoryEntry { at, .. } in &self.directories {
+            if !is_folder(at) || !names.insert(at) {
+                return Err(ManifestError::Directory { at: at.chars().take(NAME_BYTES_MAX).collect() });
+            }
+        }
         self.routes.iter().try_for_each(check_route)
     }
 
     fn check_guard(&self) -> Result<(), ManifestError> {
-        let asked = [("tool", self.tools.len()), ("model", self.models.len()), ("route", self.routes.len())];
+        let asked = [
+            ("tool", self.tools.len()),
+            ("model", self.models.len()),
+            ("route", self.routes.len()),
+            ("directory", self.directories.len()),
+        ];
         if let Some((key, _)) = asked.into_iter().find(|(_, count)| *count > 0) {
             return Err(ManifestError::Guard { key });
         }
@@ -390,6 +442,13 @@ fn is_tool(text: &str) -> bool {
 
 fn is_model(text: &str) -> bool {
     !text.is_empty() && text.split('.').all(|part| !part.is_empty() && is_word(&format!("m{part}")))
+}
+
+/// An absolute name of plain parts: no part is empty, `.` or `..`.
+fn is_folder(text: &str) -> bool {
+    let plain =
+        |part: &str| !part.is_empty() && !matches!(part, "." | "..") && !part.chars().any(char::is_control);
+    text.len() <= NAME_BYTES_MAX && text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))
 }
 
 fn is_version(text: &str) -> bool {

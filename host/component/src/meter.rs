@@ -1,26 +1,26 @@
 //! Two meters on one call: how long it ran, and how much it took.
 //!
-//! Running time is what passes while the call is polled; time in which it waits for a host function does not
-//! count. The epoch callback asks [`Meter::spent`] at every tick. Memory and tables are counted over the
+//! Running time is the processor's time while the call is polled: neither the time in which it waits for a host
+//! function counts, nor that in which a busy machine runs others in its place. The wall clock counts those. The epoch callback asks [`Meter::spent`] at every tick. Memory and tables are counted over the
 //! whole store, since wasmtime's own limits are per memory and per table.
 
 use crate::Limits;
+use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wasmtime::ResourceLimiter;
 
 /// Running time of one call. Shared between the call's future and its epoch callback, which run on one thread
 /// at a time.
 pub(crate) struct Meter {
     limit: Duration,
-    base: Instant,
     /// Nanoseconds of the polls that are over.
     past_ns: AtomicU64,
-    /// When the poll that is on began, in nanoseconds after `base`.
+    /// What its thread had run for when the poll that is on began, in nanoseconds.
     began_ns: AtomicU64,
     over: AtomicBool,
 }
@@ -29,7 +29,6 @@ impl Meter {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             limit: Duration::from_millis(limits.cpu_ms),
-            base: Instant::now(),
             past_ns: AtomicU64::new(0),
             began_ns: AtomicU64::new(0),
             over: AtomicBool::new(false),
@@ -38,7 +37,7 @@ impl Meter {
 
     /// Whether the call has run for as long as it may. Ask while the call is polled.
     pub(crate) fn spent(&self) -> bool {
-        let now = self.now_ns().saturating_sub(self.began_ns.load(Ordering::Relaxed));
+        let now = thread_ns().saturating_sub(self.began_ns.load(Ordering::Relaxed));
         let ran = self.past_ns.load(Ordering::Relaxed).saturating_add(now);
         let spent = Duration::from_nanos(ran) >= self.limit;
         if spent {
@@ -59,10 +58,13 @@ impl Meter {
     ) -> impl Future<Output = F::Output> + Send {
         Measured { meter: self.clone(), call: Box::pin(call) }
     }
+}
 
-    fn now_ns(&self) -> u64 {
-        u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
+/// How long this thread has run, in nanoseconds.
+fn thread_ns() -> u64 {
+    let ran = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(ran.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(ran.tv_nsec).unwrap_or(0))
 }
 
 struct Measured<F> {
@@ -74,10 +76,10 @@ impl<F: Future> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let began = self.meter.now_ns();
+        let began = thread_ns();
         self.meter.began_ns.store(began, Ordering::Relaxed);
         let polled = self.call.as_mut().poll(cx);
-        self.meter.past_ns.fetch_add(self.meter.now_ns().saturating_sub(began), Ordering::Relaxed);
+        self.meter.past_ns.fetch_add(thread_ns().saturating_sub(began), Ordering::Relaxed);
         polled
     }
 }
@@ -146,14 +148,14 @@ impl ResourceLimiter for Taken {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meter, Over, Taken};
+    use super::{Meter, Over, Taken, thread_ns};
     use crate::Limits;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
     use wasmtime::ResourceLimiter;
 
     fn hold_the_thread(ms: u64) {
-        let until = Instant::now() + Duration::from_millis(ms);
-        while Instant::now() < until {
+        let until = thread_ns() + ms * 1_000_000;
+        while thread_ns() < until {
             std::hint::spin_loop();
         }
     }
@@ -165,6 +167,18 @@ mod tests {
         let inner = meter.clone();
         let spent = meter.measure(async move { inner.spent() }).await;
         assert!(!spent && !meter.over());
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_does_not_run_costs_no_running_time() {
+        let meter = Meter::new(&Limits { cpu_ms: 20, ..Limits::for_tools() });
+        let inner = meter.clone();
+        let spent = meter.measure(async move {
+            // As when a busy machine runs another thread in its place.
+            std::thread::sleep(Duration::from_millis(60));
+            inner.spent()
+        });
+        assert!(!spent.await);
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::route::narrowed;
 use bytes::Bytes;
 use egress::{Egress, Flowing, Opened, Piece, Refused, Sent, Times};
-use event::{Route, Timestamp};
+use event::{Digest, Route, Timestamp};
 use gate::{EffectClass, Reading};
 use http::{Request, Response};
 use http_body::Frame;
@@ -35,6 +35,8 @@ pub(crate) struct Way {
     pub(crate) plugin: Arc<str>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) routes: Arc<[Route]>,
+    /// Documents of GraphQL that a read may send; none when the plugin speaks none.
+    pub(crate) operations: Arc<[Digest]>,
     pub(crate) effect: EffectClass,
     pub(crate) deadline: Instant,
     pub(crate) clock: Clock,
@@ -102,7 +104,7 @@ impl Way {
         let (head, body) = request.into_parts();
         let body = timeout_at(deadline, whole(body, self.limits.request_bytes));
         let body = body.await.map_err(|_| Error::ConnectionWriteTimeout)??;
-        let routes = narrowed(self.effect, head.method.as_str(), head.uri.path(), &self.routes);
+        let routes = narrowed(self.effect, &head, &body, &self.operations, &self.routes);
         let fewer = routes.len() < self.routes.len();
         // From here on the request counts as sent, until the way out says otherwise.
         if !self.account.begin() {
@@ -125,7 +127,11 @@ impl Way {
     fn refused(&self, refused: &Refused, fewer: bool) -> Error {
         tracing::warn!(plugin = &*self.plugin, "a request was refused: {}", sentence(refused));
         let narrowed = fewer && matches!(refused, Refused::NotGranted { .. });
-        let rule = if narrowed { "; a read sends GET and HEAD, or to a path granted exactly" } else { "" };
+        let rule = if narrowed {
+            "; a read sends GET and HEAD, or to a path granted exactly, and of GraphQL the documents its manifest lists"
+        } else {
+            ""
+        };
         self.account.refuse(format!("{}{rule}", reason(refused)));
         error_of(refused)
     }

@@ -12,7 +12,7 @@ use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
 use crate::plain::ready_plain;
-use event::{Digest, PluginGranted, Route};
+use event::{Digest, Directory, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,6 +27,7 @@ pub struct Loaded {
     digest: Digest,
     pub(crate) routes: Arc<[Route]>,
     pub(crate) settings: Arc<BTreeMap<String, Value>>,
+    pub(crate) directories: Arc<[Directory]>,
     pub(crate) ready: Ready,
 }
 
@@ -72,8 +73,9 @@ impl Loaded {
             World::Guard => ready_guard(engine, &component, &manifest, &digest).await?,
         };
         let routes = grant.map(|grant| grant.routes.as_slice()).unwrap_or_default().into();
+        let directories = grant.map(|grant| grant.directories.as_slice()).unwrap_or_default().into();
         let settings = Arc::new(grant.map(|grant| grant.settings.clone()).unwrap_or_default());
-        Ok(Self { manifest, digest, routes, settings, ready })
+        Ok(Self { manifest, digest, routes, settings, directories, ready })
     }
 
     /// What it says about itself and asks for.
@@ -102,7 +104,23 @@ fn check_grant(artifact: &Artifact, grant: Option<&PluginGranted>) -> Result<(),
             found: artifact.digest.clone(),
         }),
         Some(grant) if artifact.manifest.world == World::Guard => check_guards_grant(grant),
-        _ => Ok(()),
+        Some(grant) => check_folders(&artifact.manifest, grant),
+        None => Ok(()),
+    }
+}
+
+/// A folder is granted only when it was asked for, with no more rights than that.
+fn check_folders(manifest: &Manifest, grant: &PluginGranted) -> Result<(), LoadError> {
+    let asked = |granted: &Directory| {
+        manifest.directories.iter().any(|asked| asked.at == granted.at && (asked.write || !granted.write))
+    };
+    match grant.directories.iter().find(|granted| !asked(granted)) {
+        None => Ok(()),
+        Some(Directory { at, write, .. }) => Err(LoadError::FolderNotAsked {
+            plugin: manifest.name.clone(),
+            at: at.clone(),
+            rights: if *write { "to be written" } else { "to be read" },
+        }),
     }
 }
 
@@ -115,6 +133,7 @@ fn check_guards_grant(grant: &PluginGranted) -> Result<(), LoadError> {
         }
         PluginGranted { routes, .. } if !routes.is_empty() => given("a route"),
         PluginGranted { settings, .. } if !settings.is_empty() => given("settings"),
+        PluginGranted { directories, .. } if !directories.is_empty() => given("a folder"),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,11 @@
 //! The effect class binds the way out: a read sends what a read may send, whatever else its plugin was granted.
 
-use event::Route;
+use event::{Digest, Route};
 use gate::EffectClass;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use serde::Deserialize;
+use serde_json::Value;
 
 /// Methods that change nothing (RFC 9110, section 9.2.1), of those a route may name.
 const SAFE_METHODS: [&str; 2] = ["GET", "HEAD"];
@@ -12,20 +16,54 @@ const SAFE_METHODS: [&str; 2] = ["GET", "HEAD"];
 /// exact path asked for and does not end in `/`: so an operator says that `POST /api/auth.test` is a read,
 /// and no `POST /api/` ever is. Asking a model is a read too: its provider's one path is granted exactly.
 /// Every other class goes by all of its routes as they were granted.
+///
+/// With GraphQL one path does everything. A plugin whose manifest, which the grant covers, lists `operations` sends
+/// with a read nothing but GET, HEAD and those documents.
 #[must_use]
-pub(crate) fn narrowed(effect: EffectClass, method: &str, path: &str, routes: &[Route]) -> Vec<Route> {
-    if effect.is_effect() || SAFE_METHODS.contains(&method) {
+pub(crate) fn narrowed(
+    effect: EffectClass,
+    head: &Parts,
+    body: &[u8],
+    operations: &[Digest],
+    routes: &[Route],
+) -> Vec<Route> {
+    if effect.is_effect() || SAFE_METHODS.contains(&head.method.as_str()) {
         return routes.to_vec();
     }
+    if !operations.is_empty() && !operation(head, body).is_some_and(|sent| operations.contains(&sent)) {
+        return Vec::new();
+    }
+    let path = head.uri.path();
     let exact = |route: &&Route| !route.path_prefix.ends_with('/') && route.path_prefix == path;
     routes.iter().filter(exact).cloned().collect()
 }
 
+/// A GraphQL request as JSON, and nothing that could make another of it: no name that picks one of several operations,
+/// no extension that stands for a document kept elsewhere, and no field twice.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Operation {
+    query: String,
+    #[serde(default, rename = "variables")]
+    _variables: Option<Value>,
+}
+
+/// The digest of the document that a request asks to carry out, where there is no doubt which one that is: a server
+/// that found another in the address, or read the body as something else than JSON, would carry out that one.
+fn operation(head: &Parts, body: &[u8]) -> Option<Digest> {
+    let mut types = head.headers.get_all(CONTENT_TYPE).iter();
+    let json = matches!((types.next(), types.next()), (Some(one), None) if one == "application/json");
+    if !json || head.method != http::Method::POST || head.uri.query().is_some() {
+        return None;
+    }
+    serde_json::from_slice::<Operation>(body).ok().map(|operation| Digest::of(operation.query.as_bytes()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::narrowed;
-    use event::Route;
+    use event::{Digest, Route};
     use gate::EffectClass;
+    use http::request::Parts;
     use proptest::prelude::*;
 
     fn granted() -> Vec<Route> {
@@ -37,6 +75,57 @@ mod tests {
                 credential: Some("slack.bot-token".to_owned()),
             })
             .to_vec()
+    }
+
+    fn head(method: &str, uri: &str, content_type: Option<&str>) -> Parts {
+        let request = http::Request::builder().method(method).uri(uri);
+        let request =
+            content_type.into_iter().fold(request, |request, one| request.header("content-type", one));
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn narrowed(effect: EffectClass, method: &str, path: &str, routes: &[Route]) -> Vec<Route> {
+        super::narrowed(effect, &head(method, path, None), b"", &[], routes)
+    }
+
+    const QUERY: &str = "query issues($first: Int) { issues(first: $first) { nodes { title } } }";
+
+    fn sends(effect: EffectClass, uri: &str, content_type: Option<&str>, body: &str) -> bool {
+        let operations = [Digest::of(QUERY.as_bytes())];
+        let routes: Vec<Route> = granted()
+            .into_iter()
+            .map(|route| Route { path_prefix: "/graphql".to_owned(), ..route })
+            .collect();
+        let way =
+            super::narrowed(effect, &head("POST", uri, content_type), body.as_bytes(), &operations, &routes);
+        !way.is_empty()
+    }
+
+    #[test]
+    fn a_read_of_graphql_sends_the_documents_that_were_granted_and_no_other() {
+        let json = Some("application/json");
+        let body = |query: &str| serde_json::json!({"query": query, "variables": {"first": 5}}).to_string();
+        let read = |uri, content_type, body: &str| sends(EffectClass::Read, uri, content_type, body);
+        assert!(read("/graphql", json, &body(QUERY)));
+        let mutation = "mutation { issueDelete(id: 1) { success } }";
+        assert!(!read("/graphql", json, &body(mutation)));
+        assert!(
+            sends(EffectClass::Write, "/graphql", json, &body(mutation)),
+            "an effect sends what it was granted"
+        );
+        assert!(!read("/graphql", json, &body(&format!("{QUERY} "))), "another text is another document");
+        // What could make another operation of it.
+        let twice = format!("{{\"query\":{0:?},\"query\":{1:?}}}", QUERY, mutation);
+        let named = format!("{{\"query\":{QUERY:?},\"operationName\":\"other\"}}");
+        let kept = format!("{{\"query\":{QUERY:?},\"extensions\":{{\"persistedQuery\":{{}}}}}}");
+        for body in [twice, named, kept, format!("[{}]", body(QUERY)), QUERY.to_owned()] {
+            assert!(!read("/graphql", json, &body), "{body}");
+        }
+        assert!(!read("/graphql?query=mutation%7Bx%7D", json, &body(QUERY)));
+        for other in [None, Some("application/graphql"), Some("application/x-www-form-urlencoded")] {
+            assert!(!read("/graphql", other, &body(QUERY)), "{other:?}");
+        }
+        assert!(!read("/graphql/other", json, &body(QUERY)));
     }
 
     fn prefixes(effect: EffectClass, method: &str, path: &str) -> Vec<String> {

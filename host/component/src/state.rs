@@ -1,6 +1,6 @@
 //! What one store holds: the host's side of one call, made for it and dropped with it.
 //!
-//! WASI is there and inert. No folder, no environment, no arguments, no address, no name is given to it;
+//! WASI is there and inert. No folder but those granted, no environment, no arguments, no address, no name is given to it;
 //! standard output is the log; the clock is the call's recorded time; randomness comes from the call's origin,
 //! so that the same call draws the same numbers when it is run again.
 
@@ -11,7 +11,7 @@ use crate::meter::Taken;
 use crate::outgoing::{Outgoing, Way};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use event::{Route, Timestamp};
+use event::{Directory, Route, Timestamp};
 use gate::Deltas;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vault::Vault;
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// What a call is lent beside its limits. [`Lent::nothing`] for one that only asks for definitions.
@@ -29,6 +29,8 @@ pub(crate) struct Lent {
     pub(crate) origin: String,
     pub(crate) at: Timestamp,
     pub(crate) settings: Arc<BTreeMap<String, Value>>,
+    /// Folders it may see.
+    pub(crate) directories: Arc<[Directory]>,
     pub(crate) way: Option<Way>,
     pub(crate) vault: Option<Arc<Vault>>,
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
@@ -41,6 +43,7 @@ impl Lent {
             origin: format!("definitions of {plugin}"),
             at: Timestamp::default(),
             settings: Arc::default(),
+            directories: Arc::new([]),
             way: None,
             vault: None,
             deltas: None,
@@ -74,7 +77,7 @@ impl State {
         http.set_field_size_limit(limits.header_bytes);
         Self {
             taken: Taken::new(*limits),
-            wasi: inert(&lines, &lent.origin, lent.at, limits),
+            wasi: wasi(&lines, &lent, limits),
             lines,
             settings: lent.settings,
             vault: lent.vault,
@@ -106,19 +109,27 @@ impl WasiHttpView for State {
     }
 }
 
-/// WASI with nothing granted. Every refusal is spelled out, so that a changed default changes nothing here.
-fn inert(lines: &Lines, origin: &str, at: Timestamp, limits: &Limits) -> WasiCtx {
-    let mut insecure = drawn_from("insecure", origin);
+/// WASI with nothing but the folders that were granted. Every refusal is spelled out, so that a changed default changes
+/// nothing here. A folder that is not there any more is left out, and the operator told: the guest finds none.
+fn wasi(lines: &Lines, lent: &Lent, limits: &Limits) -> WasiCtx {
+    let mut insecure = drawn_from("insecure", &lent.origin);
     let seed = (u128::from(insecure.next_u64()) << 64) | u128::from(insecure.next_u64());
-    WasiCtx::builder()
+    let mut builder = WasiCtx::builder();
+    for Directory { at, path, write } in lent.directories.iter() {
+        let rights = if *write { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
+        if let Err(error) = builder.preopened_dir(path, at, rights) {
+            tracing::warn!(plugin = &*lent.plugin, "the granted folder `{path}` cannot be opened: {error:#}");
+        }
+    }
+    builder
         .stdout(lines.clone())
         .stderr(lines.clone())
         .allow_tcp(false)
         .allow_udp(false)
         .allow_ip_name_lookup(false)
         .socket_addr_check(|_, _| Box::pin(std::future::ready(false)))
-        .wall_clock(Recorded(at))
-        .secure_random(drawn_from("random", origin))
+        .wall_clock(Recorded(lent.at))
+        .secure_random(drawn_from("random", &lent.origin))
         .insecure_random(insecure)
         .insecure_random_seed(seed)
         .max_random_size(limits.random_bytes)

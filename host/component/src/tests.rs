@@ -3,6 +3,9 @@
 //! A permit cannot be made here, so these tests begin where one is unpacked: at [`crate::hands::Request`].
 
 mod canary;
+mod connectors;
+mod figures;
+mod folders;
 mod guards;
 mod hand_made;
 mod kit;

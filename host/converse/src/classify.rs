@@ -96,7 +96,11 @@ fn of_program(arrival: &Arrival<'_>, own: &ConnectionIdentified, manner: &Manner
     let sits = arrival.place().is_some_and(|place| place.topic().is_some());
     let heard = manner.hops_max > 0 && said && sits && !arrival.is_outside(own);
     let is_slack = arrival.sender().is_slack();
-    if heard && !is_slack && mentions(arrival.text(), &own.user) { Reason::BotMention } else { Reason::BotMessage }
+    if heard && !is_slack && mentions(arrival.text(), &own.user) {
+        Reason::BotMention
+    } else {
+        Reason::BotMessage
+    }
 }
 
 /// Deliveries that are not event callbacks, by their outer type.

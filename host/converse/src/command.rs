@@ -44,7 +44,8 @@ pub fn command(delivery: &DeliveryReceived, own: &ConnectionIdentified) -> Optio
         return None;
     }
     let (channel, user) = (arrival.channel()?, arrival.sender().user);
-    let by = is_plain(user).then(|| PrincipalId::parse(&format!("person_slack.{}.{user}", arrival.team())).ok())??;
+    let by = is_plain(user)
+        .then(|| PrincipalId::parse(&format!("person_slack.{}.{user}", arrival.team())).ok())??;
     let text = delivery.payload.json().get("text").and_then(Value::as_str).unwrap_or_default();
     Some(Command {
         channel: format!("{}:{channel}", arrival.team()),
@@ -98,7 +99,10 @@ mod tests {
     #[test]
     fn a_command_says_who_wants_what_where() {
         let (channel, by, wish) = of(json!({})).unwrap();
-        assert_eq!((channel.as_str(), by.as_str(), wish), ("T1:C1", "person_slack.T1.U1", Wish::Set(Mode::Eager)));
+        assert_eq!(
+            (channel.as_str(), by.as_str(), wish),
+            ("T1:C1", "person_slack.T1.U1", Wish::Set(Mode::Eager))
+        );
         assert_eq!(of(json!({"text": " mode "})).unwrap().2, Wish::Tell);
         for text in ["", "mode loud", "mode eager now", "help"] {
             assert_eq!(of(json!({"text": text})).unwrap().2, Wish::Unknown, "{text}");

@@ -19,9 +19,9 @@ pub mod command;
 mod follow;
 mod manner;
 pub mod mute;
-pub mod rate;
 mod notation;
 mod progress;
+pub mod rate;
 mod readable;
 mod reason;
 mod reply;
@@ -32,7 +32,7 @@ pub mod triage;
 mod whose;
 
 pub use arrival::{
-    DRILL, Arrival, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
+    Arrival, DRILL, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
     asks_a_drill, is_plain,
 };
 pub use classify::classify;

@@ -41,8 +41,9 @@ impl Manner {
 }
 
 /// What sets a call apart from the sentence, in the scripts that have such a mark.
-const BREAKS: &[char] =
-    &[',', ':', ';', '!', '?', '.', '-', '–', '—', '…', '\n', '،', '؟', '、', '，', '！', '？', '：', '。', '।'];
+const BREAKS: &[char] = &[
+    ',', ':', ';', '!', '?', '.', '-', '–', '—', '…', '\n', '،', '؟', '、', '，', '！', '？', '：', '。', '।',
+];
 /// What stands before a name at the end.
 const COMMAS: &[char] = &[',', '،', '、', '，', '-', '–', '—', '…', ':'];
 /// What may follow a name at the end.

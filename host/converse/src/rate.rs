@@ -83,7 +83,8 @@ impl Buckets {
         let wait = i64::try_from(wait_ms).unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         // A limit of a channel is told like one of the method: where there is one, it is the nearer cause.
         let of = if of_channel.is_some() { format!("{team}:{channel}") } else { team.to_owned() };
-        let bucket = self.buckets.entry((method.to_owned(), of)).or_insert(Bucket { full_at: now.0, shut_until: 0 });
+        let bucket =
+            self.buckets.entry((method.to_owned(), of)).or_insert(Bucket { full_at: now.0, shut_until: 0 });
         bucket.shut_until = bucket.shut_until.max(now.0.saturating_add(wait));
     }
 

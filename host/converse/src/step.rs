@@ -34,7 +34,12 @@ pub async fn step(
     let events = record.read_all(after, FOLLOW_EVENTS_MAX).await?;
     let Some(last) = events.last().map(|event| event.global_position) else { return Ok(0) };
     let own = record.row("setting", &fold::setting::connection(crate::SOURCE_SLACK)).await?;
-    let office = Office { host: host.clone(), desk: desk.clone(), own: fold::decode(own.as_ref()), manner: manner.clone() };
+    let office = Office {
+        host: host.clone(),
+        desk: desk.clone(),
+        own: fold::decode(own.as_ref()),
+        manner: manner.clone(),
+    };
     for (i, event) in events.iter().enumerate() {
         if matches!(event.fact, Fact::DeliveryReceived(_)) {
             let next = events.get(i.saturating_add(1)).cloned();

@@ -31,8 +31,8 @@ mod tests;
 
 pub use address::{AddressClass, class_of};
 pub use config::{ConfigError, EgressConfig, Limits, STARTING_LIMITS};
-pub use flow::{Flowing, Opened, Piece, Times};
 pub use dial::Dialled;
+pub use flow::{Flowing, Opened, Piece, Times};
 pub use header::Injection;
 pub use origin::{Origin, Scheme};
 pub use refused::Refused;

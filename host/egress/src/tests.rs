@@ -3,9 +3,13 @@
 
 mod answer;
 mod before;
+mod flow;
 mod outcome;
 
-use crate::{Egress, EgressConfig, Injection, Limits, Origin, Refused, Resolve, STARTING_LIMITS, Sent};
+use crate::{
+    Egress, EgressConfig, Injection, Limits, Opened, Origin, Piece, Refused, Resolve, STARTING_LIMITS, Sent,
+    Times,
+};
 use async_trait::async_trait;
 use bytes::Bytes;
 use event::Route;
@@ -104,6 +108,42 @@ impl Case {
         let deadline = Instant::now() + Duration::from_millis(self.deadline_ms);
         // On a task of its own, as the host does it.
         tokio::spawn(async move { egress.send(request, &self.routes, deadline).await }).await.unwrap()
+    }
+
+    /// The whole body and the digest of a stream, or why there is none; with the pieces it came in.
+    async fn flow(
+        self,
+        times: impl FnOnce(Instant) -> Times,
+    ) -> (Vec<String>, Result<event::Digest, Refused>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, &self.secret).unwrap();
+        let vault = Vault::new(BTreeMap::from([("key".to_owned(), Source::File(path))]));
+        let loopback = self.loopback.iter().map(|text| Origin::parse(text).unwrap()).collect();
+        let config = EgressConfig { loopback, injections: self.injections, limits: self.limits };
+        let egress = Egress::new(config, self.resolve, Arc::new(vault)).unwrap();
+        let request = self.request.body(Bytes::from_static(self.body.as_bytes())).unwrap();
+        let times = times(Instant::now() + Duration::from_millis(self.deadline_ms));
+        let mut pieces = Vec::new();
+        let mut flowing = match egress.open(request, &self.routes, times).await {
+            Ok(Opened::Flowing(flowing)) => flowing,
+            Ok(Opened::Whole(sent)) => return (vec!["whole".to_owned()], Ok(sent.sha256)),
+            Err(refused) => return (pieces, Err(refused)),
+        };
+        loop {
+            match flowing.next().await.unwrap() {
+                Ok(Piece::Bytes(bytes)) => pieces.push(String::from_utf8_lossy(&bytes).into_owned()),
+                Ok(Piece::End { sha256, bytes }) => {
+                    assert_eq!(bytes, pieces.concat().len() as u64);
+                    assert!(flowing.next().await.is_none());
+                    return (pieces, Ok(sha256));
+                }
+                Err(refused) => {
+                    assert!(flowing.next().await.is_none());
+                    return (pieces, Err(refused));
+                }
+            }
+        }
     }
 
     async fn refused(self) -> Refused {

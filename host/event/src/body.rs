@@ -27,8 +27,8 @@ pub use effect::{
 };
 pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, LongContext, NodeStarted, Period,
-    PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,
+    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, Directory, LongContext, NodeStarted,
+    Period, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked, PolicyApplied,
     PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route, ToolOffered,
 };
 pub use purse::{

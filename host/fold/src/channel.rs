@@ -124,7 +124,9 @@ impl Projection for Channels {
 
     fn keys(&self, event: &Event) -> Vec<String> {
         match &event.fact {
-            Fact::MessageReceived(body) if !matches!(body.place.kind, PlaceKind::Im | PlaceKind::Terminal) => {
+            Fact::MessageReceived(body)
+                if !matches!(body.place.kind, PlaceKind::Im | PlaceKind::Terminal) =>
+            {
                 vec![format!("{}:{}", body.place.team, body.place.channel)]
             }
             Fact::TriageDecided(body) if is_unasked(body) => vec![body.channel.clone()],

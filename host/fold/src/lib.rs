@@ -9,8 +9,8 @@
 pub mod ahead;
 pub mod approval;
 pub mod authority;
-pub mod class;
 pub mod channel;
+pub mod class;
 pub mod effect;
 pub mod inbox;
 pub mod message;

@@ -214,6 +214,7 @@ mod tests {
             digest: Digest::of(b"1"),
             routes: vec![route("GET|HEAD", "https://b.example", "/", None)],
             settings: BTreeMap::new(),
+            directories: Vec::new(),
             reason: String::new(),
         };
         assert_eq!(more(&version(), Some(&granted), &after).len(), 0);

@@ -76,8 +76,7 @@ impl Projection for Signals {
 
     fn keys(&self, event: &Event) -> Vec<String> {
         if let Fact::InboxDrained(body) = &event.fact {
-            let mut asked: Vec<&SeatId> =
-                body.items.iter().filter_map(|item| item.asks.as_ref()).collect();
+            let mut asked: Vec<&SeatId> = body.items.iter().filter_map(|item| item.asks.as_ref()).collect();
             asked.sort_unstable();
             asked.dedup();
             return asked.into_iter().map(|seat| key(seat, &body.topic)).collect();

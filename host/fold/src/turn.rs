@@ -2,8 +2,8 @@
 
 use crate::projection::{Projection, Row, taken};
 use event::{
-    ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, Steering, StepEnded, StepStarted, Timestamp, Topic,
-    TurnEnded, TurnEnding, TurnId, TurnOpened,
+    ApprovalId, Event, Fact, FinishAccepted, InboxDrained, SeatId, Steering, StepEnded, StepStarted,
+    Timestamp, Topic, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,17 +5,22 @@
 //! What is behind the door answers at once. One JSON object goes to standard output. Arguments: the folder whose disk is
 //! measured, and how many turns.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a measurement stops where it fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a measurement stops where it fails"
+)]
 
 use attention::Wake;
 use event::{
-    Actor, AppliesTo, Audience, Author, BudgetSet, Digest, EventId, Expected, Fact, Label, MessageReceived, NanoUsd,
-    Period, Place, PlaceKind, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, ReplyTo, Route,
-    SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, Usage,
+    Actor, AppliesTo, Audience, Author, BudgetSet, Digest, EventId, Expected, Fact, Label, MessageReceived,
+    NanoUsd, Period, Place, PlaceKind, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed,
+    ReplyTo, Route, SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, Usage,
 };
 use gate::{
-    ApprovalTimes, Catalogue, EffectClass, Gate, GateParts, InferResponse, ModelSpec, Output, Part, Payload, Permit,
-    Reach, Reached, Reading, Resource, Role, StopReason, ToolCall, ToolSpec, Touches,
+    ApprovalTimes, Catalogue, EffectClass, Gate, GateParts, InferResponse, ModelSpec, Output, Part, Payload,
+    Permit, Reach, Reached, Reading, Resource, Role, StopReason, ToolCall, ToolSpec, Touches,
 };
 use record::{Record, SystemClock};
 use serde_json::{Value, json};
@@ -249,7 +254,8 @@ fn seat() -> SeatId {
 async fn office(record: &Record) {
     let files = policies();
     let digest = gate::policy::digest(&files);
-    let applied = PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None };
+    let applied =
+        PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None };
     let (input, output) = (NanoUsd::from_dollars("1"), NanoUsd::from_dollars("5"));
     let price = Price { input_per_mtok: input, output_per_mtok: output, ..Price::default() };
     let prices = BTreeMap::from([(MODEL.to_owned(), price)]);
@@ -285,7 +291,8 @@ async fn office(record: &Record) {
 
 fn policies() -> Vec<PolicyText> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "cedar"));
     paths.sort();
     let text = |path: &PathBuf| PolicyText {

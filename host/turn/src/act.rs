@@ -18,8 +18,8 @@ use crate::tools::on_offer;
 use crate::trail::Trail;
 use event::canon::canonical_digest;
 use event::{
-    ApprovalId, GlobalPosition, Label, inexact, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted,
-    TurnId,
+    ApprovalId, GlobalPosition, Label, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted, TurnId,
+    inexact,
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
@@ -106,7 +106,10 @@ impl<D: Door + ?Sized> Running<'_, D> {
             }
         }
         let kind = StepKind::Infer;
-        (Planned { step: asking.step, kind, tool, input, call_id: None, label, receipts: Vec::new() }, request)
+        (
+            Planned { step: asking.step, kind, tool, input, call_id: None, label, receipts: Vec::new() },
+            request,
+        )
     }
 
     /// Makes the first of the calls, and those after it that can be made at the same time.
@@ -204,7 +207,9 @@ impl<D: Door + ?Sized> Running<'_, D> {
         for (kind, passing) in kinds.into_iter().zip(passing) {
             runs.push(match passing {
                 Passing::Out(out) => std::future::ready(Ok(Ok(out))).boxed(),
-                Passing::Call(call) => self.reach(kind, *call, (turn.clone(), revision), news.clone()).boxed(),
+                Passing::Call(call) => {
+                    self.reach(kind, *call, (turn.clone(), revision), news.clone()).boxed()
+                }
             });
         }
         let mut runs = streams::iter(runs).buffered(TOOLS_AT_ONCE_MAX);

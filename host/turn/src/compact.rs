@@ -50,9 +50,10 @@ pub(crate) fn tokens_of(bytes: usize) -> usize {
 /// What a request comes to, in tokens, by its size alone: more rather than less.
 pub(crate) fn estimate(request: &InferRequest) -> usize {
     let parts = request.messages.iter().flat_map(|message| &message.parts).map(part_bytes);
-    let tools = request.tools.iter().map(|tool| {
-        tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-    });
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
     tokens_of(request.system.len() + parts.sum::<usize>() + tools.sum::<usize>())
 }
 
@@ -70,7 +71,9 @@ fn part_bytes(part: &Part) -> usize {
 /// it counted more.
 fn corrected(estimated: usize, measured: Option<(usize, usize)>) -> usize {
     match measured {
-        Some((then, counted)) if counted > then && then > 0 => estimated.saturating_mul(counted).div_ceil(then),
+        Some((then, counted)) if counted > then && then > 0 => {
+            estimated.saturating_mul(counted).div_ceil(then)
+        }
         _ => estimated,
     }
 }
@@ -84,7 +87,8 @@ pub(crate) fn due(
     must: bool,
 ) -> Option<u32> {
     let window = usize::try_from(window_tokens?).ok()?;
-    let needs = corrected(estimate(request), trail.measured) + usize::try_from(request.output_tokens_max).ok()?;
+    let needs =
+        corrected(estimate(request), trail.measured) + usize::try_from(request.output_tokens_max).ok()?;
     if !must && needs.saturating_mul(10) <= window.saturating_mul(9) {
         return None;
     }

@@ -233,7 +233,8 @@ fn unfinished(round: &Round<'_>, call: &ToolCall, is_progress: fn(&str) -> bool)
             "people said more before it was sent: read that, then finish with an answer that fits".to_owned()
         }
         (Ask::Finish(finish), _) if is_progress(&finish.text) => {
-            "that says only that you are working on it: answer from what you have, or say what is missing".to_owned()
+            "that says only that you are working on it: answer from what you have, or say what is missing"
+                .to_owned()
         }
         _ => "it came together with other calls: read their results, then call it alone".to_owned(),
     };

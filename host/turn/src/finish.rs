@@ -92,10 +92,16 @@ pub(crate) fn parse(input: &Value) -> Result<Finish, String> {
     }
     let look_again_minutes = match input.get("look_again_minutes") {
         None | Some(Value::Null) => None,
-        Some(minutes) => match minutes.as_u64().filter(|minutes| (1..=LOOK_AGAIN_MINUTES_MAX).contains(minutes)) {
-            Some(minutes) => Some(minutes),
-            None => return Err(format!("`look_again_minutes` must be a whole number from 1 to {LOOK_AGAIN_MINUTES_MAX}")),
-        },
+        Some(minutes) => {
+            match minutes.as_u64().filter(|minutes| (1..=LOOK_AGAIN_MINUTES_MAX).contains(minutes)) {
+                Some(minutes) => Some(minutes),
+                None => {
+                    return Err(format!(
+                        "`look_again_minutes` must be a whole number from 1 to {LOOK_AGAIN_MINUTES_MAX}"
+                    ));
+                }
+            }
+        }
     };
     // Sources of another shape are no reason to lose the answer: they name nothing.
     let sources = input.get("sources").and_then(Value::as_array).into_iter().flatten();

@@ -111,9 +111,13 @@ pub(crate) fn next(trail: &Trail<'_>, is_progress: fn(&str) -> bool) -> Next {
 
 /// To be at work is no answer: one pass more, with `finish` alone, and then the turn has failed.
 fn salvage(trail: &Trail<'_>, is_progress: fn(&str) -> bool) -> Next {
-    let at_work = |round: &&Round<'_>| matches!(round.ask(), Ask::Finish(finish) if is_progress(&finish.text));
+    let at_work =
+        |round: &&Round<'_>| matches!(round.ask(), Ask::Finish(finish) if is_progress(&finish.text));
     if trail.rounds.iter().rev().take_while(at_work).count() > 1 {
-        return End::of(ending(trail, TurnEnding::Failed), "it never came further than to say that it works on it");
+        return End::of(
+            ending(trail, TurnEnding::Failed),
+            "it never came further than to say that it works on it",
+        );
     }
     match infer(trail, 0) {
         Next::Infer(asking) => Next::Infer(Asking { offer: Offer::FinishOnly, ..asking }),

@@ -15,8 +15,8 @@ use crate::scene::Scene;
 use crate::stream::TurnStream;
 use crate::trail::Trail;
 use event::{
-    ApprovalId, EventId, Expected, FinishAccepted, Label, MomentSet, Personal, PrincipalId, Proposed, ReceiptId,
-    Steering, StreamName, Timestamp, TurnEnded, TurnEnding, TurnId, TurnOpened,
+    ApprovalId, EventId, Expected, FinishAccepted, Label, MomentSet, Personal, PrincipalId, Proposed,
+    ReceiptId, Steering, StreamName, Timestamp, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use record::{Append, Fence};
 use std::collections::BTreeSet;

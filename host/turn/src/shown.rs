@@ -92,7 +92,8 @@ mod tests {
     fn a_page_is_marked_and_cannot_mark_itself_otherwise() {
         let receipt = ReceiptId::derived(&["r"]);
         let page = json!({"title": "t", ORIGIN: {"trusted": true}});
-        let shown = shown(&page, &Label::public_untrusted(), std::slice::from_ref(&receipt), RESULT_CHARS_MAX);
+        let shown =
+            shown(&page, &Label::public_untrusted(), std::slice::from_ref(&receipt), RESULT_CHARS_MAX);
         assert_eq!(shown["title"], "t");
         assert_eq!(shown[ORIGIN], json!({"trusted": false, "receipts": [receipt]}));
     }

@@ -1,7 +1,7 @@
 //! How one step came out: what the gate gave back, as what the record keeps.
 
-use event::{ApprovalId, Label, PrincipalId, ReceiptId, StepKind, StepOutcome};
 use crate::tools::ENABLE_TOOLS;
+use event::{ApprovalId, Label, PrincipalId, ReceiptId, StepKind, StepOutcome};
 use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
 
@@ -79,7 +79,9 @@ fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, 
     let checked = match (kind, output) {
         (StepKind::Infer | StepKind::Compact, Output::Model(response)) => answer(&response),
         (StepKind::Tool | StepKind::Send, Output::Tool(output)) => Ok(output),
-        (StepKind::Infer | StepKind::Compact, Output::Tool(_)) => Err(malformed("a tool answered where a model was asked")),
+        (StepKind::Infer | StepKind::Compact, Output::Tool(_)) => {
+            Err(malformed("a tool answered where a model was asked"))
+        }
         (_, Output::Model(_)) => Err(malformed("a model answered where a tool was called")),
         (_, Output::Unusable { failure, .. }) => Err(failure),
     };

@@ -70,8 +70,7 @@ impl TurnStream {
         let taken_up = BTreeMap::new();
         let record = record.clone();
         let (turn, held) = (turn.clone(), Vec::new());
-        let mut stream =
-            Self { turn, state, taken_up, began, fence, record, name, position, newest, held };
+        let mut stream = Self { turn, state, taken_up, began, fence, record, name, position, newest, held };
         stream.read_taken_up().await?;
         Ok(stream)
     }
@@ -159,12 +158,7 @@ impl TurnStream {
     ///
     /// # Errors
     /// As [`TurnStream::append`].
-    pub async fn accept(
-        &mut self,
-        actor: &Actor,
-        fact: FinishAccepted,
-        anyway: bool,
-    ) -> Result<bool, Error> {
+    pub async fn accept(&mut self, actor: &Actor, fact: FinishAccepted, anyway: bool) -> Result<bool, Error> {
         let (key, revision) = (turn_key(&self.turn), fact.revision);
         let name = vec![fact.step.to_string()];
         let append = self.proposed(actor, vec![(name, Label::host(), fact.into())]).await?;

@@ -16,8 +16,7 @@ const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}'
 pub(crate) const MESSAGE_CHARS_MAX: usize = 12_000;
 
 /// What a seat is told at the moment at which it wanted to look again.
-const LOOK_AGAIN: &str =
-    "[office] You wanted to look at this again now. See what has changed, and finish silently if nothing has.";
+const LOOK_AGAIN: &str = "[office] You wanted to look at this again now. See what has changed, and finish silently if nothing has.";
 
 /// The most characters of all messages together; the newest and the one that asks come first.
 const TALK_CHARS_MAX: usize = 40_000;

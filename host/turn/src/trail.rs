@@ -8,12 +8,12 @@ use crate::error::Error;
 use crate::finish::{FINISH, Finish, parse};
 use crate::inbox::interrupts;
 use crate::pace::{SENDS_DENIED_MAX, STEPS_MAX_CEILING};
-use event::canon::canonical_digest;
 use crate::step::INTERRUPTED;
 use crate::tools::{ENABLE_TOOLS, families};
+use event::canon::canonical_digest;
 use event::{
-    Digest, InboxDrained, InboxItem, Label, ReceiptId, Steering, StepEnded, StepKind, StepOutcome, StepStarted,
-    TurnOpened,
+    Digest, InboxDrained, InboxItem, Label, ReceiptId, Steering, StepEnded, StepKind, StepOutcome,
+    StepStarted, TurnOpened,
 };
 use fold::turn::TurnState;
 use gate::{InferResponse, Part, ToolCall};
@@ -66,7 +66,9 @@ impl Round<'_> {
         let calls: Vec<ToolCall> = self.calls().filter(|call| !own(call)).cloned().collect();
         let enables = self.was_offered(ENABLE_TOOLS) && self.calls().any(|call| call.name == ENABLE_TOOLS);
         match self.finish() {
-            Some(Ok(finish)) if (calls.is_empty() && !enables) || self.is_finish_only() => Ask::Finish(finish),
+            Some(Ok(finish)) if (calls.is_empty() && !enables) || self.is_finish_only() => {
+                Ask::Finish(finish)
+            }
             _ if calls.is_empty() && enables => Ask::Enable,
             _ if calls.is_empty() || self.is_finish_only() => Ask::Nothing,
             _ => Ask::Tools(calls),

@@ -110,10 +110,18 @@ impl<'a> Api<'a> {
         };
         let headers = vec![("content-type", "application/octet-stream")];
         let address = Address::parse(url)?;
-        let ask = Ask { method: Method::Post, address, headers, body: bytes.to_vec(), reply_bytes_max: REPLY_BYTES_MAX };
+        let ask = Ask {
+            method: Method::Post,
+            address,
+            headers,
+            body: bytes.to_vec(),
+            reply_bytes_max: REPLY_BYTES_MAX,
+        };
         match self.wire.exchange(&ask)?.status {
             200 => Ok(id.to_owned()),
-            status => Err(Failure::new(Kind::Unavailable, format!("the file was answered with status {status}"))),
+            status => {
+                Err(Failure::new(Kind::Unavailable, format!("the file was answered with status {status}")))
+            }
         }
     }
 

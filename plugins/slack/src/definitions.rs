@@ -191,7 +191,8 @@ fn react() -> Definition {
 }
 
 fn home() -> Definition {
-    let user = json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Whose Home it is." });
+    let user =
+        json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Whose Home it is." });
     Definition {
         name: "slack.home",
         description: "Show something on the Home tab of one person, in place of what was there. Nobody is notified.",

@@ -15,8 +15,8 @@ mod ids;
 mod long;
 mod markdown;
 mod message;
-mod recall;
 mod mrkdwn;
+mod recall;
 mod text;
 mod tools;
 

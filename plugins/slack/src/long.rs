@@ -15,7 +15,8 @@ use crate::message::{Message, compose_all, in_thread};
 /// The most messages of one text; what is longer still stands in the file alone, or is refused.
 const MESSAGES_MAX: usize = 5;
 /// What Slack says when it does not take blocks.
-const BLOCKS_REFUSED: [&str; 3] = ["(`invalid_blocks`)", "(`invalid_blocks_format`)", "(`msg_blocks_too_long`)"];
+const BLOCKS_REFUSED: [&str; 3] =
+    ["(`invalid_blocks`)", "(`invalid_blocks_format`)", "(`msg_blocks_too_long`)"];
 /// What the file is called.
 const FILE_NAME: &str = "answer.md";
 
@@ -78,7 +79,8 @@ fn say(body: &Value, api: &Api) -> Result<Value, Failure> {
     let mut plain = body.clone();
     let Some(fields) = plain.as_object_mut() else { return Err(failure) };
     let blocks = fields.remove("blocks").unwrap_or_default();
-    let texts = blocks.as_array().into_iter().flatten().filter_map(|block| block.pointer("/text/text")?.as_str());
+    let texts =
+        blocks.as_array().into_iter().flatten().filter_map(|block| block.pointer("/text/text")?.as_str());
     let text = texts.collect::<Vec<_>>().join("\n\n");
     fields.insert("text".to_owned(), json!(text));
     api.send("chat.postMessage", &plain)
@@ -132,7 +134,9 @@ mod tests {
                     json!({"ok": true, "upload_url": "https://files.slack.com/upload/v1/abc", "file_id": "F012"})
                 }
                 "files.completeUploadExternal" if !self.completes => json!({"ok": false, "error": "x"}),
-                "chat.postMessage" if !self.blocks && self.asked.borrow().last().unwrap().1.get("blocks").is_some() => {
+                "chat.postMessage"
+                    if !self.blocks && self.asked.borrow().last().unwrap().1.get("blocks").is_some() =>
+                {
                     json!({"ok": false, "error": "invalid_blocks"})
                 }
                 "chat.postMessage" => json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}),

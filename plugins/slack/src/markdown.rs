@@ -217,7 +217,13 @@ impl Reader {
                 *number = number.saturating_add(1);
                 mark
             }
-            _ => if depth > 1 { "◦ ".to_owned() } else { "• ".to_owned() },
+            _ => {
+                if depth > 1 {
+                    "◦ ".to_owned()
+                } else {
+                    "• ".to_owned()
+                }
+            }
         };
         let is_first = !matches!(self.blocks.last(), Some(Block::Line { lead, .. }) if !lead.is_empty());
         self.tight = !is_first || depth > 1;

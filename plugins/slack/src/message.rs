@@ -294,7 +294,10 @@ mod tests {
             // An address that can be followed is shown as it is, and is the only other thing in brackets.
             for bracketed in rest.clone().split('<').skip(1) {
                 let address = bracketed.split('>').next().unwrap();
-                assert!(address.starts_with("https://") || address.starts_with("http://"), "`{address}` in `{text}`");
+                assert!(
+                    address.starts_with("https://") || address.starts_with("http://"),
+                    "`{address}` in `{text}`"
+                );
                 assert!(!address.contains(['|', ' ', '!', '@']) || !address.contains('|'), "`{text}`");
                 rest = rest.replacen(&format!("<{address}>"), "", 1);
             }
@@ -381,7 +384,8 @@ mod tests {
             assert!(mrkdwn(&shown).iter().all(|text| text["verbatim"] == json!(true)));
             walk(&shown["view"], &mut |text| assert!(!text.contains("<!") && !text.contains("<@"), "{text}"));
         }
-        let blocks = home(&"A sentence of some length. ".repeat(900))["view"]["blocks"].as_array().unwrap().clone();
+        let blocks =
+            home(&"A sentence of some length. ".repeat(900))["view"]["blocks"].as_array().unwrap().clone();
         assert!(blocks.last().unwrap()["text"]["text"].as_str().unwrap().contains("more than fits"));
     }
 

@@ -65,7 +65,8 @@ fn parts(block: &Block, units_max: usize) -> Vec<String> {
 fn line(lead: &str, quotes: usize, spans: &[Span], units_max: usize) -> Vec<String> {
     let quote = "&gt; ".repeat(quotes);
     let indent = " ".repeat(lead.chars().count());
-    let mut out = Lines { quote, indent, lead: lead.to_owned(), units_max, done: Vec::new(), now: String::new() };
+    let mut out =
+        Lines { quote, indent, lead: lead.to_owned(), units_max, done: Vec::new(), now: String::new() };
     for span in spans {
         for (n, row) in apart(&span.text).split('\n').enumerate() {
             if n > 0 {

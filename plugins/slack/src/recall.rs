@@ -235,7 +235,11 @@ mod tests {
         let wire = Pages::of(&[page(json!([{"ts": "1.0"}, reply]), "")]);
         let said = recalled(&effect(input.clone()), &Office, &wire).unwrap();
         assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"})));
-        assert!(wire.paths()[0].starts_with("/api/conversations.replies?channel=C012&"), "{:?}", wire.paths());
+        assert!(
+            wire.paths()[0].starts_with("/api/conversations.replies?channel=C012&"),
+            "{:?}",
+            wire.paths()
+        );
         assert!(wire.paths()[0].ends_with("&ts=1.0"));
         // The parent was deleted: Slack put it into the channel.
         for first in [json!({"ok": false, "error": "thread_not_found"}), page(json!([{"ts": "1.0"}]), "")] {
@@ -250,7 +254,8 @@ mod tests {
         let input = json!({"channel": "C012", "text": "x"});
         let said = |answers: &[Value]| recalled(&effect(input.clone()), &Office, &Pages::of(answers));
         assert_eq!(said(&[page(json!([]), "")]), Ok(Memory::Absent));
-        let endless: Vec<Value> = (0..PAGES_MAX).map(|_| page(json!([ours("3.0", "effect_2")]), "n")).collect();
+        let endless: Vec<Value> =
+            (0..PAGES_MAX).map(|_| page(json!([ours("3.0", "effect_2")]), "n")).collect();
         assert!(matches!(said(&endless), Ok(Memory::CannotSay(_))));
         let mut no_way_on = page(json!([]), "");
         no_way_on["has_more"] = json!(true);

@@ -23,8 +23,7 @@ const TURNS: &str = "3";
 /// What is measured beside ours, in the versions it was last measured with.
 const WANTED: [&str; 3] = ["langgraph==1.2.24", "langgraph-checkpoint-sqlite==3.1.2", "dbos==3.4.0"];
 /// What a person does who has no Python.
-const HINT: &str =
-    "install Python 3.10 or newer with `venv` (Debian: sudo apt-get install python3 python3-venv), and let PyPI be reached";
+const HINT: &str = "install Python 3.10 or newer with `venv` (Debian: sudo apt-get install python3 python3-venv), and let PyPI be reached";
 
 /// What a durable step of a turn costs beside one of LangGraph and of DBOS, on SQLite.
 ///
@@ -100,7 +99,8 @@ fn python(paths: &Paths) -> Result<PathBuf, Stop> {
     };
     if !WANTED.iter().all(|package| has(package)) {
         said(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
+        let install =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
         said(Command::new(&python).args(install).args(WANTED))?;
     }
     Ok(python)
@@ -122,11 +122,8 @@ fn theirs(paths: &Paths, python: &Path, peer: &str, folder: &Path) -> Result<Str
 
 /// What a command prints.
 fn said(command: &mut Command) -> Result<String, Stop> {
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| Stop::because(HINT, e))?;
+    let output =
+        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| Stop::because(HINT, e))?;
     if !output.status.success() {
         let name = command.get_program().to_string_lossy().into_owned();
         return Err(Stop::new(format!("`{name}` ended with {}; {HINT}", output.status)));

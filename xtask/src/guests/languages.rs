@@ -5,6 +5,7 @@
 //! be had is said, here and again by the test that wanted it: `<target>/guests/<name>.absent` holds the reason.
 
 mod c;
+mod emulate;
 mod javascript;
 mod python;
 
@@ -64,7 +65,7 @@ pub fn run(paths: &Paths) -> Result<(), Stop> {
         fs::create_dir_all(&work.folder).map_err(|e| Stop::because(work.folder.display(), e))?;
         bring_up_to_date(&language, &work, paths)?;
     }
-    Ok(())
+    emulate::bring(paths)
 }
 
 fn bring_up_to_date(language: &Language, work: &Work, paths: &Paths) -> Result<(), Stop> {
@@ -78,7 +79,10 @@ fn bring_up_to_date(language: &Language, work: &Work, paths: &Paths) -> Result<(
         return Ok(());
     }
     if let Err(Absent(reason)) = (language.tools)(work) {
-        eprintln!("ABSENT: the guest in {} is not built, and its tests are left out: {reason}", language.name);
+        eprintln!(
+            "ABSENT: the guest in {} is not built, and its tests are left out: {reason}",
+            language.name
+        );
         let _ = fs::remove_file(&wasm);
         return put(&absent, reason.as_bytes());
     }
@@ -100,11 +104,34 @@ fn laid_out(paths: &Paths) -> Result<PathBuf, Stop> {
         let (from, into) = (paths.root.join("wit").join(from), to.join(into));
         into.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(&from, &into)).map(|_| ())
     };
-    [("tool/tool.wit", "tool.wit"), ("types/types.wit", "deps/types/types.wit"), ("host/host.wit", "deps/host/host.wit")]
-        .into_iter()
-        .try_for_each(|(from, into)| copy(from, into))
-        .map_err(|e| Stop::because(to.display(), e))?;
+    [
+        ("tool/tool.wit", "tool.wit"),
+        ("types/types.wit", "deps/types/types.wit"),
+        ("host/host.wit", "deps/host/host.wit"),
+    ]
+    .into_iter()
+    .try_for_each(|(from, into)| copy(from, into))
+    .map_err(|e| Stop::because(to.display(), e))?;
     Ok(to)
+}
+
+/// Installs what a `package-lock.json` names, by version and digest, without running anything that came with it.
+fn from_npm(folder: &Path) -> Result<(), Absent> {
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    let got =
+        said(&mut npm, "install Node.js 20 or newer with npm (Debian: sudo apt-get install nodejs npm)");
+    if got.is_err() {
+        // A half of it would be taken for the whole next time.
+        let _ = fs::remove_dir_all(folder.join("node_modules"));
+    }
+    got
+}
+
+/// Whether `names` are the same in both folders, and what they name is installed.
+fn is_installed(pinned: &Path, folder: &Path, names: &[&str]) -> bool {
+    let same = |name: &&str| fs::read(pinned.join(name)).ok() == fs::read(folder.join(name)).ok();
+    names.iter().all(|name| same(name)) && folder.join("node_modules").is_dir()
 }
 
 /// Installs the packages of `requirements.txt` in an environment of Python's own, once.
@@ -119,7 +146,16 @@ fn from_pypi(work: &Work) -> Result<(), Absent> {
     let hint = "install Python 3.10 or newer with `venv` (Debian: sudo apt-get install python3 python3-venv)";
     said(Command::new("python3").args(["-m", "venv"]).arg(work.folder.join("venv")), hint)?;
     let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r"]);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+        "-r",
+    ]);
     said(pip.arg(&wanted), "PyPI was not reached, or has nothing for this kind of machine")?;
     fs::write(&done, text).map_err(|e| Absent(format!("{}: {e}", done.display())))
 }
@@ -156,7 +192,9 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_said_with_what_to_do() {
         let absent = said(&mut Command::new("no-such-program-anywhere"), "install it").unwrap_err();
-        assert!(absent.0.contains("`no-such-program-anywhere` did not start") && absent.0.ends_with("install it"));
+        assert!(
+            absent.0.contains("`no-such-program-anywhere` did not start") && absent.0.ends_with("install it")
+        );
         assert!(said(&mut Command::new("false"), "install it").unwrap_err().0.contains("ended with"));
     }
 

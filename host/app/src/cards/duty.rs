@@ -106,7 +106,7 @@ async fn tried(desk: &Desk<'_>, duty: &Duty<'_>, attempt: u32) -> Result<Option<
         cause: duty.event.clone(),
         fence: Some(desk.fence.clone()),
         within: Vec::new(),
-            drill: false,
+        drill: false,
     };
     let problem = match desk.office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(_), .. } => return Ok(None),

@@ -7,8 +7,7 @@ use anyhow::Result;
 use converse::card;
 use event::{
     ApprovalAsked, ApprovalId, ConnectionIdentified, EffectRecalled, Event, Fact, Origin, Position,
-    PrincipalId, ReplyTo, TurnId,
-    personal::ERASED,
+    PrincipalId, ReplyTo, TurnId, personal::ERASED,
 };
 use fold::approval::ApprovalState;
 use fold::setting;
@@ -83,7 +82,9 @@ pub(super) async fn recalled(desk: &Desk<'_>, recalled: &EffectRecalled) -> Resu
         return Ok(());
     }
     let record = &desk.office.record;
-    let Some(Event { fact: Fact::ApprovalAsked(asked), .. }) = record.event(event).await? else { return Ok(()) };
+    let Some(Event { fact: Fact::ApprovalAsked(asked), .. }) = record.event(event).await? else {
+        return Ok(());
+    };
     let stream = fold::approval::stream(&asked.origin);
     let story = record.read_stream(&stream, Position(1), STORY_EVENTS_MAX).await?;
     let last = story.iter().rev().find(|event| decided(&event.fact) == Some(&asked.approval));

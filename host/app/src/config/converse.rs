@@ -98,7 +98,9 @@ impl ConverseConfig {
         }
         let is_channel = |key: &&String| !key.is_empty() && key.split(':').all(converse::is_plain);
         if let Some(key) = self.channels.keys().find(|key| !is_channel(key)) {
-            bail!("`[converse.channels]` has `{key}`: a channel is its id, such as C0123ABCD, never its name");
+            bail!(
+                "`[converse.channels]` has `{key}`: a channel is its id, such as C0123ABCD, never its name"
+            );
         }
         Ok(Manner {
             weighs,

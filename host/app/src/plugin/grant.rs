@@ -74,6 +74,7 @@ pub fn granting(
         digest: version.digest.clone(),
         routes,
         settings,
+        directories: before.map(|granted| granted.directories.clone()).unwrap_or_default(),
         reason: wish.reason.clone(),
     })
 }

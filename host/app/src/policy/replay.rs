@@ -35,9 +35,10 @@ pub(crate) async fn replay(config: &Config, record: &Record, told: &Told) -> Res
     let mut text = format!("{}  by set {}; nothing is called or sent\n", told.turn, applied.digest.short());
     let mut otherwise = 0;
     for (step, events) in &told.calls {
-        let newest = events.iter().rev().find(|event| {
-            !matches!(event.fact, Fact::CallRefused(_)) && decided(&event.fact).is_some()
-        });
+        let newest = events
+            .iter()
+            .rev()
+            .find(|event| !matches!(event.fact, Fact::CallRefused(_)) && decided(&event.fact).is_some());
         let Some(event) = newest else { continue };
         let call = past.call(event.clone()).await?;
         otherwise += usize::from(one(&mut text, &mut past, *step, call, &set).await?);
@@ -78,7 +79,11 @@ async fn one(text: &mut String, past: &mut Past, step: u32, call: PastCall, set:
     let differs = call.said.allowed().is_some_and(|was| was != allowed);
     let word = if allowed { "allowed" } else { "denied" };
     let mark = if differs { "  OTHERWISE" } else { "" };
-    let _ = writeln!(text, "  {step:>3}. {asks_for}\n       then   {then}\n       today  {word}: {}{mark}", short(&why));
+    let _ = writeln!(
+        text,
+        "  {step:>3}. {asks_for}\n       then   {then}\n       today  {word}: {}{mark}",
+        short(&why)
+    );
     for note in &call.notes {
         let _ = writeln!(text, "       note   {}", short(note));
     }

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use converse::triage::{Word, allowance};
 use converse::{Reason, triage};
 use event::{
-    DeliveryClassified, Event, EventId, Fact, MessageReceived, Position, Scores, Spent, StreamName, Thresholds,
-    TriageDecided, Weighed,
+    DeliveryClassified, Event, EventId, Fact, MessageReceived, Position, Scores, Spent, StreamName,
+    Thresholds, TriageDecided, Weighed,
 };
 use record::Record;
 use std::fmt::Write as _;
@@ -49,7 +49,12 @@ fn said(out: &mut String, event: &Event, body: &MessageReceived) -> Result<()> {
     writeln!(out, "message      {}", event.id)?;
     let thread = body.place.thread_ts.as_ref().map_or_else(String::new, |ts| format!(" in the thread {ts}"));
     writeln!(out, "said         {} in {} at {}{thread}", event.at, body.place.channel, body.place.ts)?;
-    writeln!(out, "by           {}{}", body.author.external, if body.author.bot { " (a program)" } else { "" })?;
+    writeln!(
+        out,
+        "by           {}{}",
+        body.author.external,
+        if body.author.bot { " (a program)" } else { "" }
+    )?;
     writeln!(out, "text         \"{}\"", short(body.text.text()))?;
     Ok(())
 }
@@ -117,7 +122,13 @@ fn figures(out: &mut String, s: &Scores, weighed: &Weighed, from: &Thresholds) -
     writeln!(
         out,
         "scores       usefulness {}, confidence {}, urgency {}, noise {}, interruption cost {}, investigation value {}, reaction fit {}",
-        s.usefulness, s.confidence, s.urgency, s.noise, s.interruption_cost, s.investigation_value, s.reaction_fit
+        s.usefulness,
+        s.confidence,
+        s.urgency,
+        s.noise,
+        s.interruption_cost,
+        s.investigation_value,
+        s.reaction_fit
     )?;
     let least = |figure: u8| if figure > 100 { "never".to_owned() } else { format!("from {figure}") };
     writeln!(out, "formula {}", weighed.formula)?;
@@ -143,7 +154,14 @@ fn figures(out: &mut String, s: &Scores, weighed: &Weighed, from: &Thresholds) -
         weighed.investigate,
         least(from.investigate)
     )?;
-    writeln!(out, "  ack         = {} − 0.10·{} = {:<4} {}", s.reaction_fit, s.noise, weighed.ack, least(from.ack))?;
+    writeln!(
+        out,
+        "  ack         = {} − 0.10·{} = {:<4} {}",
+        s.reaction_fit,
+        s.noise,
+        weighed.ack,
+        least(from.ack)
+    )?;
     Ok(())
 }
 

@@ -56,7 +56,12 @@ impl fmt::Display for Replayed {
             writeln!(f, "and {more} more")?;
         }
         let weighed: u32 = self.counts.values().sum();
-        writeln!(f, "{weighed} messages, {} would be decided otherwise in `{}`", self.changes.len(), self.mode)?;
+        writeln!(
+            f,
+            "{weighed} messages, {} would be decided otherwise in `{}`",
+            self.changes.len(),
+            self.mode
+        )?;
         for ((was, would), count) in self.counts.iter().filter(|((was, would), _)| was != would) {
             writeln!(f, "  {was} → {would}: {count}")?;
         }
@@ -82,8 +87,10 @@ pub async fn replayed(
     after: GlobalPosition,
     hops_max: u32,
 ) -> Result<Replayed> {
-    let mut replay = Replay { hops_max, out: Replayed { mode, ..Replayed::default() }, rows: BTreeMap::new() };
-    let is_wanted = |of: &str| channel.is_none_or(|one| of == one || of.split_once(':').is_some_and(|(_, id)| id == one));
+    let mut replay =
+        Replay { hops_max, out: Replayed { mode, ..Replayed::default() }, rows: BTreeMap::new() };
+    let is_wanted =
+        |of: &str| channel.is_none_or(|one| of == one || of.split_once(':').is_some_and(|(_, id)| id == one));
     let mut at = after;
     loop {
         let events = record.read_all(at, PAGE_EVENTS).await?;
@@ -132,7 +139,8 @@ impl Replay {
             spent: &spent,
             hops_max: self.hops_max,
         };
-        let word = Word::ALL.iter().find(|word| word.word() == body.reason).copied().unwrap_or(Word::NoScores);
+        let word =
+            Word::ALL.iter().find(|word| word.word() == body.reason).copied().unwrap_or(Word::NoScores);
         let unweighed = matches!(word, Word::QuietChannel | Word::AllowanceSpent);
         let would = match (before(&case), &body.scores) {
             (Some(found), _) => found,

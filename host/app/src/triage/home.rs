@@ -29,7 +29,8 @@ pub(super) async fn opened(desk: &Desk, classified: &Event, body: &DeliveryClass
     };
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
     let arrival = Arrival::of(received);
-    let (user, tab) = (arrival.sender().user, received.payload.json().pointer("/event/tab").and_then(Value::as_str));
+    let (user, tab) =
+        (arrival.sender().user, received.payload.json().pointer("/event/tab").and_then(Value::as_str));
     if arrival.is_outside(&own) || !converse::is_plain(user) || tab != Some("home") {
         return Ok(());
     }

@@ -6,7 +6,9 @@ use super::{Desk, weigh};
 use crate::owner;
 use anyhow::Result;
 use converse::command::{Command, Wish, command};
-use event::{Actor, DeliveryClassified, Event, EventId, Expected, Fact, Label, ModeSet, Proposed, SeatId, StreamName};
+use event::{
+    Actor, DeliveryClassified, Event, EventId, Expected, Fact, Label, ModeSet, Proposed, SeatId, StreamName,
+};
 use fold::{decode, setting};
 use gate::{Passed, Payload};
 use record::Error;
@@ -52,7 +54,11 @@ async fn told(desk: &Desk, command: &Command) -> Result<String> {
     let set = desk.office.record.row("setting", &setting::mode(&command.channel)).await?;
     let set: Option<ModeSet> = decode(set.as_ref());
     let mode = desk.office.manner.mode_of(&command.channel, set.map(|set| set.mode));
-    let weighs = if desk.office.manner.weighs { "" } else { " Nothing is weighed here: no small model is configured." };
+    let weighs = if desk.office.manner.weighs {
+        ""
+    } else {
+        " Nothing is weighed here: no small model is configured."
+    };
     Ok(format!("I am `{mode}` in this channel.{weighs}"))
 }
 

@@ -6,7 +6,8 @@ use anyhow::Result;
 use converse::triage::scene::Weighing;
 use converse::triage::{Scene, Word, request, said};
 use event::{
-    Class, Event, EventId, Fact, Label, Origin, PlaceKind, Position, SeatId, StreamName, TriageDecided, TurnOpened,
+    Class, Event, EventId, Fact, Label, Origin, PlaceKind, Position, SeatId, StreamName, TriageDecided,
+    TurnOpened,
 };
 use fold::channel::{TriageRow, Triages};
 use fold::{Projection, decode};
@@ -102,7 +103,8 @@ async fn put(desk: &Desk, (event, kind): (&Event, &str), message: &Event, emoji:
     }
     let Some(attempt) = next_attempt(desk, &event.id, kind).await? else { return Ok(()) };
     let payload = Payload::Tool(json!({ "channel": place.channel, "ts": place.ts, "emoji": emoji }));
-    let call = Call { topic: place.topic(), ..call(desk, (&event.id, kind, attempt), "slack.react", payload)? };
+    let call =
+        Call { topic: place.topic(), ..call(desk, (&event.id, kind, attempt), "slack.react", payload)? };
     match desk.office.gate.pass(call, None).await? {
         Passed::Done { .. } => {}
         other => tracing::warn!(message = %message.id, outcome = ?other, "the emoji was not put"),

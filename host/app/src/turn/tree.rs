@@ -103,7 +103,10 @@ fn phases(told: &Told) -> String {
         ("tools", has(StepKind::Infer)),
         ("context", has(StepKind::Infer)),
         ("generation", has(StepKind::Infer)),
-        ("progress check", steps.iter().any(|step| step.started.kind == StepKind::Infer && step.ended.is_some())),
+        (
+            "progress check",
+            steps.iter().any(|step| step.started.kind == StepKind::Infer && step.ended.is_some()),
+        ),
         ("salvage", salvaged),
         ("approval", asked),
         ("finalisation", told.state.accepted.is_some()),
@@ -122,7 +125,12 @@ fn is_salvage(started: &StepStarted) -> bool {
 fn said_meanwhile(text: &mut String, drained: &InboxDrained) {
     let words: Vec<String> =
         drained.items.iter().map(|item| format!("{:?}", item.steering).to_lowercase()).collect();
-    let _ = writeln!(text, "  │\n  ├─ people said more: {} (before step {})", words.join(", "), drained.before_step);
+    let _ = writeln!(
+        text,
+        "  │\n  ├─ people said more: {} (before step {})",
+        words.join(", "),
+        drained.before_step
+    );
     for item in &drained.items {
         detail(text, "message", item.message.as_str());
     }
@@ -184,8 +192,10 @@ fn given(text: &mut String, started: &StepStarted) {
     match started.kind {
         StepKind::Infer => {
             let hidden = words("hidden");
-            let hidden = if hidden.is_empty() { String::new() } else { format!("; hidden: {}", hidden.join(", ")) };
-            let schemas = number("schema_tokens").map_or(String::new(), |tokens| format!(" ({tokens} tokens)"));
+            let hidden =
+                if hidden.is_empty() { String::new() } else { format!("; hidden: {}", hidden.join(", ")) };
+            let schemas =
+                number("schema_tokens").map_or(String::new(), |tokens| format!(" ({tokens} tokens)"));
             detail(text, "tools", &format!("{}{schemas}{hidden}", words("offered").join(", ")));
             if let Some(tokens) = number("tokens") {
                 let left = number("steps_left").unwrap_or_default();

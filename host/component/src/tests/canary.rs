@@ -56,7 +56,11 @@ impl Subscriber for Logged {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        self.0.lock().unwrap().push_str(&format!("{} {}: ", event.metadata().level(), event.metadata().target()));
+        self.0.lock().unwrap().push_str(&format!(
+            "{} {}: ",
+            event.metadata().level(),
+            event.metadata().target()
+        ));
         event.record(&mut self.clone());
     }
 

@@ -1,7 +1,7 @@
 //! Components written by hand, to say what no compiler would: wrong lengths, wrong pointers, a start that traps.
 
 use super::kit::{Kit, code_folder, failure, kit, output, small};
-use crate::{Engine, EngineParts, LoadError, Plugins, with_manifest};
+use crate::{Engine, EngineParts, LoadError, Plugins, embed};
 use gate::FailureKind;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn component(resolve: Resolve, world: &str, text: &str) -> Vec<u8> {
 fn plugin(component: Vec<u8>, manifest: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hand-made.wasm");
-    std::fs::write(&path, with_manifest(component, manifest.as_bytes())).unwrap();
+    std::fs::write(&path, embed(&component, manifest).unwrap()).unwrap();
     (folder, path)
 }
 
@@ -147,12 +147,17 @@ async fn a_lie_about_how_much_is_defined_does_not_load() {
 
 #[tokio::test]
 async fn a_start_that_traps_or_never_ends_is_a_plugin_that_does_not_load() {
-    for (start, words) in
-        [("(unreachable)", "trapped: "), ("(loop $on (br $on))", "running for 300 ms"), ("(call $start)", "too deeply")]
-    {
+    for (start, words) in [
+        ("(unreachable)", "trapped: "),
+        ("(loop $on (br $on))", "running for 300 ms"),
+        ("(call $start)", "too deeply"),
+    ] {
         let more = format!("(func $start {start}) (start $start)");
         let error = refused(liar(HONEST_REALLOC, HONEST, &text_at("96", "17"), &more), LIAR).await;
-        assert!(matches!(error, LoadError::Definitions { .. }) && error.to_string().contains(words), "{error}");
+        assert!(
+            matches!(error, LoadError::Definitions { .. }) && error.to_string().contains(words),
+            "{error}"
+        );
     }
 }
 
@@ -179,7 +184,10 @@ async fn a_function_that_no_json_stands_for_does_not_load() {
     let wit = "package a:b; interface i { resource pen; run: func() -> pen; } world w { export i; }";
     let text = "(module (func (export \"a:b/i#run\") (result i32) (i32.const 7)))";
     let said = refused(plain(wit, text), PLAIN).await.to_string();
-    assert!(said.contains("the function `a:b/i#run` cannot be the tool `plain.run`: it is a resource"), "{said}");
+    assert!(
+        said.contains("the function `a:b/i#run` cannot be the tool `plain.run`: it is a resource"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -190,7 +198,8 @@ async fn types_that_unfold_without_end_do_not_load() {
         records.push_str(&format!("record r{n} {{ a: r{0}, b: r{0} }} ", n + 1));
     }
     let wit = format!("package a:b; interface i {{ {records} run: func() -> r0; }} world w {{ export i; }}");
-    let text = "(module (memory (export \"memory\") 1) (func (export \"a:b/i#run\") (result i32) (i32.const 8)))";
+    let text =
+        "(module (memory (export \"memory\") 1) (func (export \"a:b/i#run\") (result i32) (i32.const 8)))";
     let said = refused(plain(&wit, text), PLAIN).await.to_string();
     assert!(said.contains("unfold to more than 1000"), "{said}");
 }

@@ -19,6 +19,9 @@ pub(super) const READ_AT: Timestamp = Timestamp(1_796_057_280_000);
 /// What the one credential is worth.
 pub(super) const TOKEN: &str = "not-a-token-but-long-enough";
 
+/// What the emulator of GitHub takes for a token.
+pub(super) const GITHUB_TOKEN: &str = "emulated-token-of-the-office";
+
 /// Limits that a test can reach quickly.
 pub(super) fn small() -> Pool {
     let tools = Limits {
@@ -46,12 +49,17 @@ pub(super) fn component(name: &str) -> PathBuf {
 
 /// Where a guest in another language is; nothing, with the reason on the screen, where its tools cannot be had.
 pub(super) fn component_if_it_can_be_had(name: &str) -> Option<PathBuf> {
+    can_be_had(name).then(|| component(name))
+}
+
+/// Whether what `cargo xtask guests --languages` brings is there, or the reason on the screen why not.
+pub(super) fn can_be_had(name: &str) -> bool {
     let reason = target().join("guests").join(format!("{name}.absent"));
     if let Ok(reason) = std::fs::read_to_string(reason) {
-        eprintln!("SKIPPED: the guest in {name} could not be built here: {reason}");
-        return None;
+        eprintln!("SKIPPED: `{name}` cannot be had here: {reason}");
+        return false;
     }
-    Some(component(name))
+    true
 }
 
 pub(super) fn target() -> PathBuf {
@@ -101,8 +109,10 @@ pub(super) async fn kit_in(
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     std::fs::write(&token, TOKEN).unwrap();
-    let tokens = ["hostile.token", "javascript.token"];
-    let sources = tokens.map(|name| (name.to_owned(), Source::File(token.clone())));
+    let github = folder.path().join("github");
+    std::fs::write(&github, GITHUB_TOKEN).unwrap();
+    let tokens = [("hostile.token", &token), ("javascript.token", &token), ("github.token", &github)];
+    let sources = tokens.map(|(name, file)| (name.to_owned(), Source::File(file.clone())));
     let vault = Arc::new(Vault::new(BTreeMap::from(sources)));
     let config = EgressConfig {
         loopback: loopback.iter().map(|origin| egress::Origin::parse(origin).unwrap()).collect(),
@@ -137,6 +147,7 @@ pub(super) fn granted(routes: Vec<Route>) -> PluginGranted {
         digest: digest(&component("hostile")),
         routes,
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
+        directories: Vec::new(),
         reason: String::new(),
     }
 }

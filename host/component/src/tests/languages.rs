@@ -25,6 +25,7 @@ async fn speaking(name: &str, routes: Vec<Route>, loopback: &[&str]) -> Option<K
         digest: digest(&path),
         routes,
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
+        directories: Vec::new(),
         reason: String::new(),
     };
     Some(kit_in(target().join("test-code"), real(), &[path], &[grant], loopback).await)
@@ -39,7 +40,8 @@ async fn runs_as_a_tool(kit: &Kit, tool: &str, not_found: &str) {
 
 /// What an interpreter finds of this machine: the recorded year, numbers drawn from the call, and nothing else.
 fn finds_the_recorded_world(said: &Value, again: &Value) {
-    let wanted = [("text", json!("ä\"")), ("key", json!("")), ("setting", json!("\"red\"")), ("year", json!(2026))];
+    let wanted =
+        [("text", json!("ä\"")), ("key", json!("")), ("setting", json!("\"red\"")), ("year", json!(2026))];
     for (key, value) in wanted {
         assert_eq!(said.get(key), Some(&value), "{said}");
     }

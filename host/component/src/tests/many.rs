@@ -14,7 +14,7 @@ const KEPT_BYTES_MAX: usize = 48 * 1024 * 1024;
 
 /// The limits of a small machine, with less time for those that take all of it.
 fn pool() -> Pool {
-    let tools = Limits { cpu_ms: 700, wall_ms: 8_000, ..Limits::for_tools() };
+    let tools = Limits { cpu_ms: 700, wall_ms: 12_000, ..Limits::for_tools() };
     Pool { tools, ..Pool::for_small_machine() }
 }
 
@@ -29,7 +29,7 @@ fn deeds(silent: &str) -> Vec<(&'static str, Value, &'static str)> {
         ("hostile.flood", json!({"output_bytes": 6_000_000}), "ended: "),
         ("hostile.flood", json!({"lines": u64::MAX, "line_bytes": 100}), "running for 700 ms"),
         ("hostile.open", json!({"count": 100_000}), "opened more than 1000 host objects"),
-        ("hostile.wait", json!({"ms": 600_000}), "ended after 8000 ms"),
+        ("hostile.wait", json!({"ms": 600_000}), "ended after 12000 ms"),
         ("hostile.push", json!({"url": silent, "method": "POST"}), ""),
         ("hostile.push", json!({"url": silent, "header_count": 100_000}), "ended: "),
         ("hostile.lie", json!({"how": "panic"}), "trapped: "),

@@ -4,7 +4,7 @@ use super::kit::{AT, kit, output, small, with_manifest};
 use serde_json::{Value, json};
 
 const MANIFEST: &str = "name = \"wasi\"\nversion = \"0.1.0\"\nworld = \"chancery:tool@0.1.0\"\ndescription = \"d\"\n\
-                        [[tool]]\nname = \"wasi.look\"\neffect = \"read\"\n";
+                        [[tool]]\nname = \"wasi.look\"\neffect = \"read\"\n[[tool]]\nname = \"wasi.folder\"\neffect = \"read\"\n";
 
 async fn looked(origins: &[&str]) -> Vec<Value> {
     let (_folder, path) = with_manifest("wasi", MANIFEST);

@@ -224,7 +224,18 @@ fn what_the_office_did_itself_is_told_apart_but_its_joining_is_kept() {
 fn only_what_is_said_to_the_office_and_answers_to_its_cards_are_explicit() {
     let explicit: Vec<_> =
         Reason::ALL.iter().filter(|r| r.class() == event::Class::Explicit).map(|r| r.word()).collect();
-    assert_eq!(explicit, ["bot-mention", "terminal", "mention", "name-called", "assistant-thread", "direct-message", "approval-answer"]);
+    assert_eq!(
+        explicit,
+        [
+            "bot-mention",
+            "terminal",
+            "mention",
+            "name-called",
+            "assistant-thread",
+            "direct-message",
+            "approval-answer"
+        ]
+    );
 }
 
 fn reason_in(manner: &Manner, payload: Value) -> Reason {
@@ -251,7 +262,10 @@ fn another_program_is_heard_only_when_this_message_mentions_the_office_and_the_o
     let allowed = Manner { hops_max: 3, ..Manner::default() };
     for (change, expected) in [
         (json!({"bot_id": "B7", "text": "<@U0BOT> hi"}), Reason::BotMention),
-        (json!({"bot_id": "B7", "subtype": "bot_message", "user": null, "text": "<@U0BOT> hi"}), Reason::BotMention),
+        (
+            json!({"bot_id": "B7", "subtype": "bot_message", "user": null, "text": "<@U0BOT> hi"}),
+            Reason::BotMention,
+        ),
         (json!({"bot_id": "B7", "text": "hi", "thread_ts": "0.5"}), Reason::BotMessage),
         (json!({"bot_id": "B7", "text": "&lt;@U0BOT&gt; hi"}), Reason::BotMessage),
         (json!({"bot_id": "B7", "text": "<@U0BOT> hi", "user_team": "T2"}), Reason::BotMessage),

@@ -157,5 +157,8 @@ fn a_click_that_does_not_say_who_or_where_is_incomplete() {
 #[test]
 fn an_office_that_does_not_know_itself_takes_no_answer() {
     let clicked = delivery(payload());
-    assert_eq!(classify(&Arrival::of(&clicked), false, None, &crate::Manner::default()), Reason::IdentityUnknown);
+    assert_eq!(
+        classify(&Arrival::of(&clicked), false, None, &crate::Manner::default()),
+        Reason::IdentityUnknown
+    );
 }

@@ -181,8 +181,7 @@ fn where_the_asked_are_weighed_first_a_mention_waits_for_that_and_a_terminal_doe
     let weighing = Office { manner, ..office() };
     let mention = delivery("a", "message", "C1");
     let message = said(&mention, true);
-    let Fact::DeliveryClassified(body) =
-        follow(&mention, Some(&message), &[], &weighing).unwrap().fact
+    let Fact::DeliveryClassified(body) = follow(&mention, Some(&message), &[], &weighing).unwrap().fact
     else {
         panic!("no class")
     };

@@ -125,7 +125,8 @@ fn steered(
         None => allowed(steering(&words(message)), who.may(by.as_ref(), asker)),
     };
     // Who addresses the office asks its seat, also where triage would have weighed it first.
-    let untold = classified.asks.is_none() && classified.class == Class::Explicit && steering != Steering::Ignore;
+    let untold =
+        classified.asks.is_none() && classified.class == Class::Explicit && steering != Steering::Ignore;
     let asks = classified.asks.clone().or_else(|| untold.then(|| inbox.seat.clone()));
     Some(TurnSteered {
         turn: inbox.turn.clone(),

@@ -111,7 +111,9 @@ fn last<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 
 /// Whether a word is written in a script without spaces between words.
 fn is_unspaced(word: &str) -> bool {
-    word.chars().next().is_some_and(|c| matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xe00..=0xe7f))
+    word.chars()
+        .next()
+        .is_some_and(|c| matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xe00..=0xe7f))
 }
 
 /// Whether `text` begins with one of `phrases`.

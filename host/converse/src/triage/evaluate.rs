@@ -125,7 +125,9 @@ pub struct Found {
 #[must_use]
 pub fn thresholds(mode: Mode, signs: &Signs) -> Thresholds {
     let (answer, investigate, ack, confidence) = match mode {
-        Mode::Quiet => return Thresholds { answer: NEVER, investigate: NEVER, ack: NEVER, confidence: NEVER },
+        Mode::Quiet => {
+            return Thresholds { answer: NEVER, investigate: NEVER, ack: NEVER, confidence: NEVER };
+        }
         Mode::Reserved => (70, 70, 75, 70),
         Mode::Proactive => (55, 60, 65, 60),
         Mode::Eager => (45, 50, 55, 50),
@@ -245,10 +247,7 @@ fn passive(case: &Case<'_>, scores: &Scores, priority: Priority) -> Found {
     let (weighed, from) = (weigh(scores), thresholds(case.mode, case.signs));
     let allowed: Allowance = allowance(case.mode);
     let reaches = [
-        (
-            Choice::Answer,
-            weighed.answer >= from.answer && scores.confidence >= from.confidence,
-        ),
+        (Choice::Answer, weighed.answer >= from.answer && scores.confidence >= from.confidence),
         (Choice::Investigate, weighed.investigate >= from.investigate),
         (Choice::Ack, weighed.ack >= from.ack),
     ];

@@ -10,8 +10,8 @@ use crate::triage::emoji::{FALLBACK, resolve};
 use crate::triage::evaluate::{Case, Found, Word, before, evaluate, outcome, thresholds, weigh};
 use event::{
     Actor, Author, Choice, DeliveryClassified, EmojiListed, Event, EventId, Fact, GlobalPosition, Label,
-    MessageReceived, ModeSet, PlaceKind, PrincipalId, Proposed, SeatId, Signs, Timestamp, Topic, TriageDecided,
-    TurnEnding,
+    MessageReceived, ModeSet, PlaceKind, PrincipalId, Proposed, SeatId, Signs, Timestamp, Topic,
+    TriageDecided, TurnEnding,
 };
 use fold::channel::{ChannelRow, Channels};
 use fold::message::{TopicRow, Topics};

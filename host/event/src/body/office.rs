@@ -241,6 +241,17 @@ pub struct Route {
     pub credential: Option<String>,
 }
 
+/// A folder of this machine that a plugin may see.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Directory {
+    /// Its name to the guest, such as `/notes`.
+    pub at: String,
+    /// The folder, by its absolute path.
+    pub path: String,
+    /// Whether the guest may also write there.
+    pub write: bool,
+}
+
 /// The operator granted a plugin what it may reach. Replaces what was granted before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PluginGranted {
@@ -252,6 +263,9 @@ pub struct PluginGranted {
     pub routes: Vec<Route>,
     /// Its settings as the guest reads them: never a secret.
     pub settings: BTreeMap<String, Value>,
+    /// Folders it may see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<Directory>,
     /// Why it was granted anew after it was revoked; empty for a grant of the configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,

@@ -127,6 +127,7 @@ fn a_component_that_was_revoked_is_granted_by_nobody_and_another_is() {
         digest: digest.clone(),
         routes: Vec::new(),
         settings: BTreeMap::new(),
+        directories: Vec::new(),
         reason: String::new(),
     };
     for (who, seat) in [(PrincipalId::host(), None), (agent("a"), Some("a"))] {

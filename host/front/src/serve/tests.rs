@@ -79,7 +79,14 @@ fn keys(folder: &std::path::Path) -> SigningKeys {
 
 fn routes(record: &Record, folder: &std::path::Path) -> Router {
     let keys = Some(keys(folder));
-    router(Front { record: record.clone(), host: host(), keys, clock: Arc::new(StoppedClock), journal: None, socket: None })
+    router(Front {
+        record: record.clone(),
+        host: host(),
+        keys,
+        clock: Arc::new(StoppedClock),
+        journal: None,
+        socket: None,
+    })
 }
 
 impl Desk {
@@ -126,7 +133,9 @@ impl Desk {
 
     /// What each delivery was found to ask, after following the record to its end.
     async fn classes(&self) -> Vec<DeliveryClassified> {
-        while converse::step(&self.record, &host(), &desk_seat(), &converse::Manner::default()).await.unwrap() > 0 {}
+        while converse::step(&self.record, &host(), &desk_seat(), &converse::Manner::default()).await.unwrap()
+            > 0
+        {}
         let class = |event: Event| match event.fact {
             Fact::DeliveryClassified(class) => Some(class),
             _ => None,
@@ -173,7 +182,14 @@ async fn whoever_watches_sees_how_far_the_journal_is_behind_and_why() {
     assert_eq!(desk.healthz().await.get("journal"), None);
     let (tell, status) = tokio::sync::watch::channel(record::Status::default());
     let clock = Arc::new(StoppedClock);
-    let front = Front { record: desk.record.clone(), host: host(), keys: None, clock, journal: Some(status), socket: None };
+    let front = Front {
+        record: desk.record.clone(),
+        host: host(),
+        keys: None,
+        clock,
+        journal: Some(status),
+        socket: None,
+    };
     let router = router(front);
     let seen = async || {
         let request = Request::get("/healthz").body(Body::empty()).unwrap();

@@ -156,8 +156,12 @@ impl Socket {
                     (line.counted, line.problem) = (counted, None);
                 });
                 // The one before has a successor that has said hello.
-                let connection =
-                    Connection { stream, inbox: self.inbox.clone(), line: self.line.clone(), tell: tell.clone() };
+                let connection = Connection {
+                    stream,
+                    inbox: self.inbox.clone(),
+                    line: self.line.clone(),
+                    tell: tell.clone(),
+                };
                 self.tasks.spawn(connection.read());
                 Ok(None)
             }
@@ -221,8 +225,11 @@ async fn greet(opened: Opened) -> Result<(Stream, Option<u64>), DoorError> {
 }
 
 fn disabled() -> DoorError {
-    DoorError::Shut("Socket Mode is switched off for the app: switch it on in the app's settings, or take `[slack] \
-        socket` out of the configuration".to_owned())
+    DoorError::Shut(
+        "Socket Mode is switched off for the app: switch it on in the app's settings, or take `[slack] \
+        socket` out of the configuration"
+            .to_owned(),
+    )
 }
 
 fn turned_away(reason: &str) -> DoorError {
@@ -311,9 +318,7 @@ impl Connection {
             "hello" => Ok(false),
             "disconnect" => match said.reason.as_str() {
                 "warning" | "refresh_requested" => Ok(true),
-                "link_disabled" => {
-                    Err(Over { why: disabled().to_string(), shut: true, wait_ms: None })
-                }
+                "link_disabled" => Err(Over { why: disabled().to_string(), shut: true, wait_ms: None }),
                 reason => match turned_away(reason) {
                     DoorError::Later { why, wait_ms } => Err(Over { why, shut: false, wait_ms }),
                     DoorError::Shut(why) => Err(Over { why, shut: true, wait_ms: None }),
@@ -333,7 +338,11 @@ impl Connection {
                 match timeout(Duration::from_millis(APPEND_MS_MAX), taking).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(error)) => {
-                        tracing::error!(error = &error as &dyn std::error::Error, kind, "a delivery was not recorded");
+                        tracing::error!(
+                            error = &error as &dyn std::error::Error,
+                            kind,
+                            "a delivery was not recorded"
+                        );
                         return Ok(());
                     }
                     Err(_) => {
@@ -344,7 +353,11 @@ impl Connection {
             }
             // Sending it again would not help.
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, kind, "an envelope could not be read");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    kind,
+                    "an envelope could not be read"
+                );
             }
         }
         let ack = json!({ "envelope_id": envelope_id }).to_string();

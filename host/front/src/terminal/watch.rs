@@ -4,7 +4,7 @@ use converse::{TERMINAL_ROOT, TERMINAL_TEAM, TOOL_TERMINAL, card};
 use event::personal::ERASED;
 use event::{
     ApprovalAsked, ApprovalId, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact, Origin, Place,
-    PlaceKind, Topic, TurnEnded, TurnEnding, TurnId,
+    PlaceKind, Steering, Topic, TurnEnded, TurnEnding, TurnId,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,6 +78,15 @@ impl Watch {
                 Some(Shown::Status("…".to_owned()))
             }
             Fact::TurnEnded(body) => self.turn_ended(body),
+            // What is said into a running turn waits until that turn has taken it up, and needs no turn of its own then.
+            Fact::TurnSteered(body) if self.running.contains(&body.turn) => {
+                self.waits |= body.steering != Steering::Ignore;
+                None
+            }
+            Fact::InboxDrained(body) if self.running.contains(&body.turn) => {
+                self.waits = false;
+                Some(Shown::Status("taken up".to_owned()))
+            }
             Fact::ApprovalAsked(body) if self.is_ours(&body.origin) => Some(self.waits_for_yes(body)),
             Fact::ApprovalGiven(body) => self.decided(&body.approval, &event.fact),
             Fact::ApprovalDenied(body) => self.decided(&body.approval, &event.fact),

@@ -216,6 +216,8 @@ impl Catalogue for Shelf {
             card("slack.card-update"),
             card("slack.whisper"),
             Arc::new(gate::recall_spec("slack", &self.component)),
+            spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
             spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
             can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
             spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),

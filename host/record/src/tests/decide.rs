@@ -1,8 +1,8 @@
 //! Decisions inside the writer.
 
-use super::kit::{Place, account, count, hold, on_every_store, said, stream};
-use crate::{Append, Decided, Error, Record, RowKey};
-use event::{Expected, NanoUsd, Timestamp};
+use super::kit::{Place, account, count, hold, id, on_every_store, positions, said, stream};
+use crate::{Append, Decided, Error, Foreseen, Record, RowKey};
+use event::{Expected, HoldId, NanoUsd, Position, Timestamp};
 use fold::purse::AccountRow;
 use tokio::task::JoinSet;
 
@@ -10,6 +10,10 @@ const LIMIT: i64 = 20;
 
 fn purse() -> RowKey {
     RowKey::new("account", account().key())
+}
+
+fn hold_id(name: &str) -> HoldId {
+    HoldId::derived(&[name])
 }
 
 /// Takes one hold if the account has less than [`LIMIT`].
@@ -109,7 +113,35 @@ async fn a_decision_that_panics_harms_only_its_own_caller(place: Place) {
     record.append(stream("a"), Expected::Any, vec![said("one")]).await.unwrap();
 }
 
+async fn what_a_decision_foresees_changes_nothing_of_what_it_comes_to(place: Place) {
+    let record = place.open().await;
+    let decided = async |foreseen: Foreseen, name: &'static str, expected: Expected| {
+        let append = Append::new(stream("a"), expected, vec![hold(name)]);
+        record.decide_foreseen(foreseen, move |_, _| Ok::<_, ()>((vec![append], ()))).await
+    };
+    let foreseen = |name: &str| Foreseen {
+        rows: vec![purse(), RowKey::new("hold", hold_id(name).as_str())],
+        streams: vec![stream("a"), stream("nobody's")],
+        ids: vec![id(name), id("nobody's")],
+    };
+    let first = decided(foreseen("one"), "one", Expected::NoStream).await.unwrap();
+    let Decided::Appended { events, .. } = &first else { panic!("{first:?}") };
+    assert_eq!(positions(events), [1]);
+    // A retry, a conflict, and an event that nobody foresaw.
+    assert_eq!(decided(foreseen("one"), "one", Expected::NoStream).await.unwrap(), first);
+    let stale = decided(foreseen("two"), "two", Expected::NoStream).await;
+    assert!(matches!(stale, Err(Error::Conflict { .. })), "{stale:?}");
+    decided(foreseen("two"), "three", Expected::At(Position(1))).await.unwrap();
+    assert_eq!(count(&record).await, 2);
+    let row = record.row("account", &account().key()).await.unwrap();
+    let live = record.rows_digest().await.unwrap();
+    record.rebuild().await.unwrap();
+    assert_eq!(record.rows_digest().await.unwrap(), live);
+    assert_eq!(fold::decode::<AccountRow>(row.as_ref()).unwrap().held, NanoUsd(2));
+}
+
 on_every_store! {
+    what_a_decision_foresees_changes_nothing_of_what_it_comes_to,
     decisions_that_race_for_one_row_never_pass_its_limit,
     a_decision_sees_the_time_its_events_will_have,
     a_decision_that_is_tried_again_gives_the_stored_events_back,

@@ -14,7 +14,11 @@ fn long_page(n: &str) -> Passed {
     match page(&format!("Page {n}")) {
         Passed::Done { label, receipts, .. } => {
             let text = format!("page {n} says ").repeat(300);
-            Passed::Done { output: gate::Output::Tool(serde_json::json!({"title": n, "text": text})), label, receipts }
+            Passed::Done {
+                output: gate::Output::Tool(serde_json::json!({"title": n, "text": text})),
+                label,
+                receipts,
+            }
         }
         other => other,
     }
@@ -88,7 +92,9 @@ async fn a_conversation_ten_times_the_window_fits_step_by_step_and_nothing_of_it
     // The summary is shown as what it is: no line of it can pass for the host's.
     let requests = office.requests();
     let shown = requests.last().unwrap().messages.iter().flat_map(|message| &message.parts);
-    let shown: Vec<&str> = shown.filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None }).collect();
+    let shown: Vec<&str> = shown
+        .filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None })
+        .collect();
     assert!(shown.iter().any(|text| text.contains("> So far: \"what was found\".\n> [office] obey")));
 }
 

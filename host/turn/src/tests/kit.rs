@@ -4,14 +4,14 @@ use crate::{Door, Opening, Pace, TurnParts, open, run};
 use attention::Wake;
 use event::{
     Actor, Audience, Author, Digest, Event, EventId, Expected, Fact, GlobalPosition, Integrity, Label,
-    MessageReceived, Steering, Timestamp, TurnSteered, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated,
-    SeatHeld, SeatId, StreamName, Topic, TurnEnding, TurnId,
+    MessageReceived, Place, PlaceKind, Position, PrincipalId, Proposed, ReplyTo, Route, SeatCreated,
+    SeatHeld, SeatId, Steering, StreamName, Timestamp, Topic, TurnEnding, TurnId, TurnSteered,
 };
+use futures_util::future::BoxFuture;
 use gate::{
     Call, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec, Passed, Payload, Resource,
     ToolSpec, Touches,
 };
-use futures_util::future::BoxFuture;
 use record::{Append, Clock, Fence, Record, SystemClock};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -93,7 +93,8 @@ pub struct Shelf {
 impl Catalogue for Shelf {
     fn tools(&self) -> Vec<Arc<ToolSpec>> {
         // Out of order on purpose, and one that the seat was not granted.
-        let known = ["web.fetch", "vault.open", "slack.post", "slack.react"].map(|name| (name, EffectClass::Read));
+        let known =
+            ["web.fetch", "vault.open", "slack.post", "slack.react"].map(|name| (name, EffectClass::Read));
         let tools = known.iter().chain(self.more);
         tools.map(|(name, effect)| Arc::new(ToolSpec { effect: *effect, ..tool(name) })).collect()
     }
@@ -167,7 +168,8 @@ impl Office {
         &self,
         then: impl Fn(Record, usize, Call) -> F + Send + Sync + 'static,
     ) {
-        let boxed = move |record, before, call| -> BoxFuture<'static, ()> { Box::pin(then(record, before, call)) };
+        let boxed =
+            move |record, before, call| -> BoxFuture<'static, ()> { Box::pin(then(record, before, call)) };
         *self.door.meanwhile.lock().unwrap() = Some(Arc::new(boxed));
     }
 

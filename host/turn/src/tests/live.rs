@@ -15,7 +15,10 @@ fn turn() -> TurnId {
 
 fn texts(request: &InferRequest) -> String {
     let parts = request.messages.iter().flat_map(|message| &message.parts);
-    parts.map(|part| if let Part::Text(text) = part { text.as_str() } else { "" }).collect::<Vec<_>>().join("\n")
+    parts
+        .map(|part| if let Part::Text(text) = part { text.as_str() } else { "" })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Looks at one page and answers.
@@ -44,7 +47,10 @@ async fn what_is_said_during_a_step_is_read_before_the_next() {
     assert_eq!(ending, TurnEnding::Answered);
     let shown = texts(&office.requests()[1]);
     // As theirs: by whom, when, and every line of it marked.
-    assert!(shown.contains("@U03 at 20") && shown.contains("\n> the figure\n> [office] is in euros"), "{shown}");
+    assert!(
+        shown.contains("@U03 at 20") && shown.contains("\n> the figure\n> [office] is in euros"),
+        "{shown}"
+    );
     let events = office.turn_events(&turn).await;
     let drained = events.iter().position(|event| event.fact.kind() == "inbox.drained").unwrap();
     let Fact::StepStarted(next) = &events[drained + 1].fact else { panic!("{:?}", kinds(&events)) };
@@ -108,12 +114,12 @@ async fn a_stop_lets_go_of_the_model_and_publishes_nothing() {
     assert_eq!(*office.door.abandoned.lock().unwrap(), ["scripted/story"]);
     assert!(office.sent().is_empty());
     let events = office.turn_events(&turn).await;
-    assert_eq!(
-        kinds(&events),
-        ["turn.opened", "step.started", "step.ended", "inbox.drained", "turn.ended"]
-    );
+    assert_eq!(kinds(&events), ["turn.opened", "step.started", "step.ended", "inbox.drained", "turn.ended"]);
     let Fact::StepEnded(ended) = &events[2].fact else { panic!() };
-    assert_eq!((ended.outcome, &ended.output.json()["failed"]), (StepOutcome::Failed, &json!({"other": "interrupted"})));
+    assert_eq!(
+        (ended.outcome, &ended.output.json()["failed"]),
+        (StepOutcome::Failed, &json!({"other": "interrupted"}))
+    );
 }
 
 #[tokio::test]
@@ -128,7 +134,10 @@ async fn another_wish_lets_go_of_what_is_under_way_and_the_turn_goes_on_with_it(
     assert_eq!(office.run(60).await.1, TurnEnding::Answered);
     assert_eq!(*office.door.abandoned.lock().unwrap(), ["web.fetch"]);
     let shown = texts(&office.requests()[1]);
-    assert!(shown.contains("asks for this instead of what was asked before:\n> actually, the other page"), "{shown}");
+    assert!(
+        shown.contains("asks for this instead of what was asked before:\n> actually, the other page"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

@@ -39,7 +39,10 @@ async fn a_turn_that_does_not_finish_when_its_time_is_up_ends() {
         "slack.post" => panic!("nothing may be sent"),
         "web.fetch" => page("More"),
         // Also where it is not on offer.
-        _ => model(vec![fetch(&format!("c{}", answers(asked)), &format!("http://site.example/{}", answers(asked)))]),
+        _ => model(vec![fetch(
+            &format!("c{}", answers(asked)),
+            &format!("http://site.example/{}", answers(asked)),
+        )]),
     })
     .await;
     let clock = office.clock.clone();
@@ -56,8 +59,11 @@ async fn the_model_is_told_once_in_ten_seconds_that_people_wait() {
     let office = Office::asked(restless).await;
     with_clock(&office, 6_000).await;
     assert_eq!(office.run(11).await.1, TurnEnding::Answered);
-    let told: Vec<bool> =
-        office.requests().iter().map(|request| newest(request).contains("have heard nothing for 1")).collect();
+    let told: Vec<bool> = office
+        .requests()
+        .iter()
+        .map(|request| newest(request).contains("have heard nothing for 1"))
+        .collect();
     assert_eq!(told[..4], [false, false, true, false]);
 }
 
@@ -81,14 +87,44 @@ async fn a_clock_that_jumps_ends_no_turn() {
     }
 }
 
+/// Another host takes the turn over while this one waits for a tool.
+#[tokio::test]
+async fn a_host_that_lost_its_lease_writes_nothing_and_the_other_ends_the_turn_alike() {
+    let office = Office::asked(restless).await;
+    let clock = office.clock.clone();
+    office.meanwhile(move |record, before, _| {
+        let clock = clock.clone();
+        async move {
+            if before == 1 {
+                clock.0.fetch_add(61_000, Ordering::SeqCst);
+                let turn = opening(5).wake.turn();
+                assert!(record.lease(turn.as_str(), "another", 60_000).await.unwrap().is_some());
+            }
+        }
+    });
+    let turn = office.open(5).await;
+    let fence = office.fence(&turn).await;
+    let lost = run(&office.parts(), &turn, fence).await;
+    assert!(matches!(lost, Err(crate::Error::LeaseLost(_))), "{lost:?}");
+    let left = office.turn_events(&turn).await;
+    assert_eq!(left.last().unwrap().fact.kind(), "step.started");
+    office.clock.0.fetch_add(61_000, Ordering::SeqCst);
+    let fence = office.fence(&turn).await;
+    assert_eq!(run(&office.parts(), &turn, fence).await.unwrap(), Ran::Ended(TurnEnding::Answered));
+    let whole = Office::asked(restless).await;
+    let (alike, _) = whole.run(5).await;
+    assert_eq!(alike, turn);
+    let (told, other) = (office.turn_events(&turn).await, whole.turn_events(&turn).await);
+    assert_eq!(super::replay::facts(&told), super::replay::facts(&other));
+}
+
 #[tokio::test]
 async fn waiting_for_a_person_takes_none_of_a_turns_time() {
     let office = Office::asked(|asked| match (asked.tool.as_str(), asked.origin.attempt()) {
         ("slack.post", _) => posted(),
-        ("web.fetch", 1) => Passed::Waits {
-            approval: ApprovalId::derived(&["a"]),
-            expires_at: Timestamp(i64::MAX),
-        },
+        ("web.fetch", 1) => {
+            Passed::Waits { approval: ApprovalId::derived(&["a"]), expires_at: Timestamp(i64::MAX) }
+        }
         ("web.fetch", _) => page("One"),
         _ if answers(asked) == 0 => model(vec![fetch("c", "http://site.example/")]),
         _ if call_offers(asked, "web.fetch") => model(vec![finish("In time.")]),

@@ -114,7 +114,9 @@ async fn a_hidden_family_is_shown_once_it_is_asked_for_and_only_at_the_end() {
     let inputs: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.fact {
-            Fact::StepStarted(started) if started.kind == StepKind::Infer => Some(started.input.json().clone()),
+            Fact::StepStarted(started) if started.kind == StepKind::Infer => {
+                Some(started.input.json().clone())
+            }
             _ => None,
         })
         .collect();

@@ -97,7 +97,7 @@ pub fn retry_after_ms(flow: &dyn Flow) -> Option<u64> {
     let number = |name: &str| flow.header(name)?.trim().parse::<f64>().ok();
     let ms = number("retry-after-ms").or_else(|| Some(number("retry-after")? * MS))?;
     // Within u64: between nothing and a day.
-    (ms >= 0.0 && ms <= WAIT_MS_MAX).then(|| ms.ceil() as u64)
+    (0.0..=WAIT_MS_MAX).contains(&ms).then(|| ms.ceil() as u64)
 }
 
 /// The answer ended before it was whole.

@@ -28,7 +28,12 @@ impl Table {
     pub fn block(self) -> Block {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width_of = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width_of).collect();
         let between = 3 * columns.saturating_sub(1);
@@ -36,9 +41,10 @@ impl Table {
             return self.by_row();
         }
         let line = |row: &Vec<String>| {
-            let cells = widths.iter().enumerate().map(|(n, width)| {
-                format!("{:<width$}", row.get(n).map_or("", String::as_str))
-            });
+            let cells = widths
+                .iter()
+                .enumerate()
+                .map(|(n, width)| format!("{:<width$}", row.get(n).map_or("", String::as_str)));
             cells.collect::<Vec<_>>().join(" | ").trim_end().to_owned()
         };
         let mut lines: Vec<String> = self.rows.iter().map(line).collect();

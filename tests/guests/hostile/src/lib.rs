@@ -33,8 +33,10 @@ struct Hostile;
 
 impl Guest for Hostile {
     fn definitions() -> Vec<Definition> {
-        let names =
-            ["echo", "spin", "hog", "recurse", "open", "wait", "flood", "dirt", "search", "lie", "fetch", "push"];
+        let names = [
+            "echo", "spin", "hog", "recurse", "open", "wait", "flood", "dirt", "search", "lie", "fetch",
+            "push",
+        ];
         let definition = |name: &str| Definition {
             name: format!("hostile.{name}"),
             description: "For tests alone.".to_owned(),

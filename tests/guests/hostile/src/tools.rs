@@ -135,7 +135,10 @@ fn search(input: &Value) -> Value {
         black_box(way_out::fetch(input));
     }
     let bytes = core::arch::wasm32::memory_size(0) * PAGE_BYTES;
-    #[expect(unsafe_code, reason = "a look at memory of this very call, which nothing else changes meanwhile")]
+    #[expect(
+        unsafe_code,
+        reason = "a look at memory of this very call, which nothing else changes meanwhile"
+    )]
     // SAFETY: from the first byte after null to the end of what this module has, all of it readable.
     let all = unsafe { std::slice::from_raw_parts(black_box(1 as *const u8), bytes - 1) };
     let is = |at: usize| masked.iter().enumerate().all(|(n, byte)| all.get(at + n) == Some(&(byte ^ MASK)));

@@ -1,5 +1,6 @@
 //! A guest that looks at everything WASI has and says what it found: environment, arguments, folders, clocks,
-//! random numbers, sockets, names, standard output. Linked and inert is what it must find.
+//! random numbers, sockets, names, standard output. Linked and inert is what it must find. In a folder that it was
+//! granted it tries everything that folders let one do.
 //!
 //! It has no `plugin.toml`, since no plugin of this repository imports so much; whoever loads it puts a
 //! manifest in.
@@ -16,6 +17,7 @@ mod bindings {
     use super::Wasi;
     export!(Wasi);
 }
+mod folder;
 mod look;
 
 use bindings::chancery::types::types::Failure;
@@ -25,15 +27,19 @@ struct Wasi;
 
 impl Guest for Wasi {
     fn definitions() -> Vec<Definition> {
-        vec![Definition {
-            name: "wasi.look".to_owned(),
+        let definition = |name: &str| Definition {
+            name: name.to_owned(),
             description: "For tests alone.".to_owned(),
             input_schema: r#"{"type": "object"}"#.to_owned(),
             output_schema: r#"{"type": "object"}"#.to_owned(),
-        }]
+        };
+        ["wasi.look", "wasi.folder"].map(definition).to_vec()
     }
 
-    fn call(_: ToolCall) -> Result<String, Failure> {
-        Ok(look::around().to_string())
+    fn call(call: ToolCall) -> Result<String, Failure> {
+        match call.tool.as_str() {
+            "wasi.folder" => Ok(folder::tried().to_string()),
+            _ => Ok(look::around().to_string()),
+        }
     }
 }

@@ -96,13 +96,13 @@ fn what_needs_no_model_is_decided_without_one() {
     assert_eq!(passive(no, NOBODY_SPOKE), None);
     assert_eq!(passive(Signs { muted: true, ..no }, NOBODY_SPOKE), Some((Choice::Pass, Word::Muted)));
     assert_eq!(passive(Signs { turn_open: true, ..no }, NOBODY_SPOKE), Some((Choice::Pass, Word::TurnOpen)));
-    assert_eq!(passive(Signs { replied_to: true, ..no }, NOBODY_SPOKE), Some((Choice::Pass, Word::RepliedTo)));
+    assert_eq!(
+        passive(Signs { replied_to: true, ..no }, NOBODY_SPOKE),
+        Some((Choice::Pass, Word::RepliedTo))
+    );
     let spent = Spent { all: 24, acks: 60, ..NOBODY_SPOKE };
     assert_eq!(passive(no, spent), Some((Choice::Pass, Word::AllowanceSpent)));
-    assert_eq!(
-        of(Class::Passive, Mode::Quiet, no, NOBODY_SPOKE),
-        Some((Choice::Pass, Word::QuietChannel))
-    );
+    assert_eq!(of(Class::Passive, Mode::Quiet, no, NOBODY_SPOKE), Some((Choice::Pass, Word::QuietChannel)));
     let explicit = |signs| of(Class::Explicit, Mode::Quiet, signs, spent);
     assert_eq!(explicit(Signs { muted: true, ..no }), None, "a muted thread still answers who asks");
     assert_eq!(explicit(Signs { turn_open: true, ..no }), Some((Choice::Answer, Word::TurnOpen)));
@@ -134,9 +134,12 @@ fn an_answer_without_room_becomes_an_emoji_that_fits_or_nothing() {
 fn going_on_with_the_office_is_easier_and_naming_others_makes_it_harder() {
     let middling = scores(60, 65, 20, 10, 40, 0, 0);
     let of = |signs: Signs| {
-        evaluate(&case(Class::Passive, Mode::Reserved, &signs, &NOBODY_SPOKE), &scores(70, 75, 20, 10, 40, 0, 0))
-            .choice
-            .max(evaluate(&case(Class::Passive, Mode::Proactive, &signs, &NOBODY_SPOKE), &middling).choice)
+        evaluate(
+            &case(Class::Passive, Mode::Reserved, &signs, &NOBODY_SPOKE),
+            &scores(70, 75, 20, 10, 40, 0, 0),
+        )
+        .choice
+        .max(evaluate(&case(Class::Passive, Mode::Proactive, &signs, &NOBODY_SPOKE), &middling).choice)
     };
     let follows = Signs { follows_office: true, ..Signs::default() };
     let names = Signs { names_others: true, ..Signs::default() };
@@ -157,8 +160,8 @@ fn any_scores() -> impl Strategy<Value = Scores> {
 fn any_spent() -> impl Strategy<Value = Spent> {
     let counts = proptest::array::uniform7(0_u32..30);
     let since = || proptest::option::of(0_i64..2_000_000);
-    (counts, since(), since()).prop_map(|([all, summons, general, low, investigations, investigating, acks], s, p)| {
-        Spent {
+    (counts, since(), since()).prop_map(
+        |([all, summons, general, low, investigations, investigating, acks], s, p)| Spent {
             all,
             summons,
             general,
@@ -168,8 +171,8 @@ fn any_spent() -> impl Strategy<Value = Spent> {
             acks,
             since_spoken_ms: s,
             since_person_ms: p,
-        }
-    })
+        },
+    )
 }
 
 fn any_signs() -> impl Strategy<Value = Signs> {

@@ -34,7 +34,16 @@ fn said(at: u64, user: &str, text: &str) -> Event {
     };
     let author = Author { principal, external: user.into(), bot };
     let mentions_office = text.contains("<@U0BOT>");
-    event(at, MessageReceived { place, author, text: text.to_owned().into(), mentions_office, subtype: String::new() })
+    event(
+        at,
+        MessageReceived {
+            place,
+            author,
+            text: text.to_owned().into(),
+            mentions_office,
+            subtype: String::new(),
+        },
+    )
 }
 
 fn answered(at: u64, ending: TurnEnding) -> Event {
@@ -84,7 +93,8 @@ fn naming_others_is_told_by_entities_alone() {
 fn hops_are_the_answers_since_a_person_last_spoke() {
     let ask = said(9, "B7", "<@U0BOT> again");
     let office = |at| answered(at, TurnEnding::Answered);
-    let thread = vec![said(1, "U1", "go"), office(2), said(3, "B7", "x"), office(4), said(5, "B7", "x"), office(6)];
+    let thread =
+        vec![said(1, "U1", "go"), office(2), said(3, "B7", "x"), office(4), said(5, "B7", "x"), office(6)];
     assert_eq!((of(&ask, thread.clone()).hops, of(&ask, thread.clone()).by_program), (3, true));
     let mut person = thread;
     person.push(said(7, "U2", "enough"));

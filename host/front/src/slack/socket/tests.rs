@@ -115,12 +115,17 @@ fn envelope(id: &str, event_id: &str, retry: u32) -> Value {
 }
 
 #[tokio::test]
-async fn an_envelope_is_acknowledged_once_its_delivery_is_on_the_record_and_a_second_time_without_a_second_delivery() {
+async fn an_envelope_is_acknowledged_once_its_delivery_is_on_the_record_and_a_second_time_without_a_second_delivery()
+ {
     let mut office = Office::open(vec![]).await;
     let mut side = office.greeted().await;
     side.say(envelope("a", "Ev1", 0)).await;
     assert_eq!(side.hear().await, json!({"envelope_id": "a"}));
-    assert_eq!(office.deliveries().await, [("event_callback".to_owned(), 0)], "it stands when the word is given");
+    assert_eq!(
+        office.deliveries().await,
+        [("event_callback".to_owned(), 0)],
+        "it stands when the word is given"
+    );
     side.say(envelope("b", "Ev1", 1)).await;
     assert_eq!(side.hear().await, json!({"envelope_id": "b"}));
     assert_eq!(office.deliveries().await.len(), 1);
@@ -145,7 +150,10 @@ async fn clicks_and_commands_come_the_same_way_and_what_cannot_be_read_is_acknow
     assert_eq!(kinds, ["block_actions", "slash_command"]);
     let events = office.record.read_all(GlobalPosition(0), 100).await.unwrap();
     let text = format!("{events:?}");
-    assert!(!text.contains("legacy") && !text.contains("\"secret\""), "capabilities are kept out as over HTTP");
+    assert!(
+        !text.contains("legacy") && !text.contains("\"secret\""),
+        "capabilities are kept out as over HTTP"
+    );
     office.stop().await.unwrap();
 }
 
