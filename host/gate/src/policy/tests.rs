@@ -64,7 +64,12 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
         tool("slack.react", EffectClass::External, to("/channel"), react),
         tool("slack.identity", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
         tool("slack.emoji", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
-        tool("slack.home", EffectClass::External, to("/user"), object(json!({"user": text, "text": text}), &["user"])),
+        tool(
+            "slack.home",
+            EffectClass::External,
+            to("/user"),
+            object(json!({"user": text, "text": text}), &["user"]),
+        ),
         tool("terminal.say", EffectClass::Write, to("/session"), say),
     ]
 }
