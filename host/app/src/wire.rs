@@ -208,7 +208,11 @@ pub async fn install(config: &Config) -> Result<Installed> {
     load::install(config, record.as_ref()).await
 }
 
-async fn put_in_force(config: &Config, record: &Record, installed: &Installed) -> Result<()> {
+/// Puts on the record what the configuration says and the record does not have yet.
+///
+/// # Errors
+/// What is wrong with the configuration, or that the record cannot be used.
+pub async fn put_in_force(config: &Config, record: &Record, installed: &Installed) -> Result<()> {
     let mut wanted = Vec::new();
     let tools = installed.plugins.tools();
     for (name, artifact) in &installed.artifacts {

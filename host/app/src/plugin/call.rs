@@ -5,6 +5,7 @@
 
 use crate::config::Config;
 use crate::owner::Acting;
+use crate::policy::sets;
 use crate::seat::ActArgs;
 use crate::wire;
 use anyhow::{Context, Result, bail};
@@ -28,7 +29,12 @@ pub async fn call(config: &Config, tool: &str, args: &str, act: ActArgs) -> Resu
     }
     let ports = wire::Ports::system();
     let acting = Acting::open(config, act.as_seat).await?;
-    let (gate, _) = wire::gate(config, &acting.record, wire::install(config).await?, ports).await?;
+    let installed = wire::install(config).await?;
+    if sets::in_force(&acting.record).await?.is_none() {
+        // Nobody served this office yet: what it decides by is put on its record now.
+        wire::put_in_force(config, &acting.record, &installed).await?;
+    }
+    let (gate, _) = wire::gate(config, &acting.record, installed, ports).await?;
     let seat = acting.actor.seat.clone().context("nobody acts in no seat")?;
     let tried = CallTried { by: acting.actor.principal.clone(), seat: seat.clone(), tool: tool.to_owned() };
     let stream = StreamName::new("seat", &seat);
