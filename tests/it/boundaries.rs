@@ -93,11 +93,14 @@ async fn boundaries() -> Vec<usize> {
     let all = until(&kit, "the turn ended", |events| count(events, "turn.ended") == 1).await;
     host.kill();
     // Events of one commit have one time, so a change of time is the end of one; where two commits share a
-    // millisecond the boundary between two streams is gone through as well.
+    // millisecond the boundary between two streams, and that behind a step, is gone through as well.
     let ends = all.windows(2).enumerate().skip(base.saturating_sub(1));
     // 0: nothing of the turn is taken, not even the delivery.
     let mut found: Vec<usize> = ends
-        .filter(|(_, pair)| pair[0].at != pair[1].at || pair[0].stream != pair[1].stream)
+        .filter(|(_, pair)| {
+            let ends_step = pair[0].fact.kind() == "step.ended";
+            pair[0].at != pair[1].at || pair[0].stream != pair[1].stream || ends_step
+        })
         .map(|(n, _)| n + 1 - base)
         .collect();
     found.push(all.len() - base);

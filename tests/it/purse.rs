@@ -80,7 +80,7 @@ async fn a_hold_is_explained_from_the_record_and_a_turn_says_what_it_cost() {
         assert!(said.contains(part), "`{part}` is not in {said}");
     }
     let (_, said) = chancery(&kit, &["turn", "show"]);
-    assert!(said.contains("\n  cost    $0.0"), "{said}");
+    assert!(said.contains("\n  cost     $0.0"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

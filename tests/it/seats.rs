@@ -35,7 +35,7 @@ const HEAD: &str = r#"
 name = "seat_head"
 role = "head"
 holder = "person_operator"
-grants = ["web.*", "record:seat.created", "record:seat.held", "record:seat.changed"]
+grants = ["web.*", "role:assistant", "record:seat.created", "record:seat.held", "record:seat.changed"]
 line = "seat_owner"
 "#;
 

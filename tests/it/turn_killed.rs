@@ -98,7 +98,13 @@ fn origin_of(events: &[Event], fact: &Fact) -> Option<Origin> {
 }
 
 fn forget(body: &mut Value) {
-    const DIFFERS: [&str; 16] = [
+    // A request says how long people have waited, so its size differs, and with it what is held and charged.
+    const DIFFERS: [&str; 21] = [
+        "amount",
+        "held",
+        "worst",
+        "charged",
+        "usage",
         "sha256",
         "ts",
         "attempt",

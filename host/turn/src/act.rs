@@ -19,7 +19,6 @@ use crate::trail::Trail;
 use event::canon::canonical_digest;
 use event::{
     ApprovalId, GlobalPosition, Label, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted, TurnId,
-    inexact,
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
@@ -219,10 +218,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
                 Some(Ok(Ok(out))) if waits.is_none() => self.ended(stream, &planned, attempt, out).await?,
                 Some(Ok(Ok(_))) => {}
                 Some(Ok(Err(approval))) => waits = waits.or(Some(approval)),
-                Some(Err(error)) => {
-                    stream.flush(&self.scene.actor).await?;
-                    return Err(error);
-                }
+                Some(Err(error)) => return Err(error),
                 None => break,
             }
         }
@@ -313,11 +309,6 @@ impl<D: Door + ?Sized> Running<'_, D> {
         attempt: u32,
         out: CameOut,
     ) -> Result<(), Error> {
-        if can_wait(&out.output) {
-            let (name, label, fact) = self.end_fact(stream, planned, attempt, out);
-            stream.hold(name, label, fact);
-            return Ok(());
-        }
         match self.end_step(stream, planned, attempt, out).await {
             Err(Error::Record(
                 why @ (record::Error::Inexact { .. }
@@ -352,25 +343,6 @@ impl<D: Door + ?Sized> Running<'_, D> {
             receipts,
         };
         (vec![planned.step.to_string(), attempt.to_string()], label, fact.into())
-    }
-}
-
-/// The largest output whose end waits for the next commit, in bytes as text, and how deep it may be nested: far within
-/// what the record takes, so that nothing that waits is refused.
-const HELD_BYTES_MAX: usize = 1024 * 1024;
-/// See [`HELD_BYTES_MAX`].
-const HELD_DEPTH_MAX: usize = 32;
-
-/// Whether the record surely takes an output as it is.
-fn can_wait(output: &Value) -> bool {
-    is_flat(output, HELD_DEPTH_MAX) && inexact(output).is_none() && output.to_string().len() <= HELD_BYTES_MAX
-}
-
-fn is_flat(value: &Value, depth: usize) -> bool {
-    match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|item| is_flat(item, depth - 1)),
-        Value::Object(fields) => depth > 0 && fields.values().all(|item| is_flat(item, depth - 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

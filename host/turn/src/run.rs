@@ -97,30 +97,20 @@ impl<D: Door + ?Sized> Running<'_, D> {
             let waits = match next {
                 Next::End(end) => return self.end(stream, end, label).await.map(Ran::Ended),
                 Next::Infer(asking) => {
-                    self.wait(stream, asking.wait_ms).await?;
+                    self.parts.pace.wait(asking.wait_ms).await;
                     self.infer(stream, asking, label, news).await?
                 }
                 Next::Tools(wanted) => self.tools(stream, wanted, &label, news).await?,
                 Next::Send { step, tool, input, wait_ms } => {
-                    self.wait(stream, wait_ms).await?;
+                    self.parts.pace.wait(wait_ms).await;
                     self.send(stream, (step, tool, input), label, news).await?
                 }
             };
             if let Some(approval) = waits {
-                stream.flush(&self.scene.actor).await?;
                 tracing::info!(turn = %stream.turn, %approval, "turn waits for a person");
                 return Ok(Ran::Waits(approval));
             }
         }
-    }
-
-    /// Waits, with everything that has ended on the record.
-    async fn wait(&self, stream: &mut TurnStream, ms: u64) -> Result<(), Error> {
-        if ms > 0 {
-            stream.flush(&self.scene.actor).await?;
-            self.parts.pace.wait(ms).await;
-        }
-        Ok(())
     }
 
     /// Takes up what lies in the inbox. With no step left to read it with, it stays there and wakes the seat again.
@@ -213,8 +203,6 @@ impl<D: Door + ?Sized> Running<'_, D> {
 
     /// Ends it with a sentence of the office's own: there is nothing left that it could say.
     async fn end_erased(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
-        // What a step gave may hold the words that are gone.
-        stream.forget();
         let end = (TurnEnding::Failed, WHY.into(), Vec::new());
         self.end_as(stream, end, Label::host(), None).await.map(Ran::Ended)
     }

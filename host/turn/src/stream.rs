@@ -1,8 +1,5 @@
 //! The turn's own stream: read once, then appended to, always at the position last seen and under the lease.
 //!
-//! The end of a step can wait for what is appended next and share its commit: between the two stands pure code alone, and
-//! whoever dies there runs the step again, as after any death before its end.
-//!
 //! Names of events are derived from turn, step and attempt, so an append that is made again is one event. Each
 //! event follows from the one before it.
 
@@ -40,8 +37,6 @@ pub(crate) struct TurnStream {
     name: StreamName,
     position: Position,
     newest: EventId,
-    /// What goes into the next commit before anything else.
-    held: Vec<Said>,
 }
 
 impl TurnStream {
@@ -69,8 +64,8 @@ impl TurnStream {
         let began = began.unwrap_or_default();
         let taken_up = BTreeMap::new();
         let record = record.clone();
-        let (turn, held) = (turn.clone(), Vec::new());
-        let mut stream = Self { turn, state, taken_up, began, fence, record, name, position, newest, held };
+        let turn = turn.clone();
+        let mut stream = Self { turn, state, taken_up, began, fence, record, name, position, newest };
         stream.read_taken_up().await?;
         Ok(stream)
     }
@@ -116,25 +111,6 @@ impl TurnStream {
         self.append_all(actor, vec![(name.to_vec(), label, fact)], Vec::new()).await
     }
 
-    /// Takes a fact into the state now and into the record with the next append.
-    pub fn hold(&mut self, name: Vec<String>, label: Label, fact: Fact) {
-        self.state.evolve(&fact);
-        self.held.push((name, label, fact));
-    }
-
-    /// Appends what is held.
-    ///
-    /// # Errors
-    /// As [`TurnStream::append`].
-    pub async fn flush(&mut self, actor: &Actor) -> Result<(), Error> {
-        if self.held.is_empty() { Ok(()) } else { self.append_all(actor, Vec::new(), Vec::new()).await }
-    }
-
-    /// Forgets what is held: it can no longer be said.
-    pub fn forget(&mut self) {
-        self.held.clear();
-    }
-
     /// Appends facts, and what goes with them on other streams, in one commit.
     ///
     /// # Errors
@@ -148,7 +124,6 @@ impl TurnStream {
         let mut appends = vec![self.proposed(actor, facts).await?];
         appends.extend(beside);
         let events = self.record.append_all(appends).await?;
-        self.held.clear();
         self.happened(&events);
         self.read_taken_up().await
     }
@@ -173,7 +148,6 @@ impl TurnStream {
             .await?;
         match decided {
             Decided::Appended { events, .. } => {
-                self.held.clear();
                 self.happened(&events);
                 Ok(true)
             }
@@ -184,7 +158,7 @@ impl TurnStream {
     async fn proposed(&self, actor: &Actor, facts: Vec<Said>) -> Result<Append, Error> {
         let mut cause = self.newest.clone();
         let mut events = Vec::with_capacity(facts.len());
-        for (name, label, fact) in self.held.iter().cloned().chain(facts) {
+        for (name, label, fact) in facts {
             let mut parts = vec![self.turn.as_str(), fact.kind()];
             parts.extend(name.iter().map(String::as_str));
             let id = EventId::derived(&parts);

@@ -69,7 +69,11 @@ impl<'a> Untrusted<'a> {
         let mut limit = first_max;
         while !rest.is_empty() {
             let (piece, after) = rest.split_at_checked(cut(rest, limit)).unwrap_or((rest, ""));
-            pieces.push(Untrusted(piece.trim_end()));
+            // Indentation alone, before what does not fit beside it, says nothing.
+            let piece = Untrusted(piece.trim_end());
+            if !piece.is_blank() {
+                pieces.push(piece);
+            }
             // Lines keep their indentation; only what separated the pieces goes.
             rest = after.trim_start_matches(['\n', '\r']);
             if rest.trim().is_empty() {
@@ -158,6 +162,7 @@ mod tests {
         assert_eq!(pieces("abcdefgh", 3, 3), ["abc", "def", "gh"]);
         assert_eq!(pieces("abc", 3, 3), ["abc"]);
         assert_eq!(pieces("  \n ", 3, 3), [""; 0]);
+        assert_eq!(pieces("abcde  <c", 5, 5), ["abcde", "&lt;c"]);
     }
 
     #[test]

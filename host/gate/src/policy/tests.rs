@@ -245,7 +245,7 @@ fn a_no_says_what_was_missing_and_what_would_be_allowed() {
     assert_eq!(
         stranger.reason,
         "policy denied `web.fetch` on `http://127.0.0.1:4801`: no policy permits it for role `stranger`; permitted \
-         is: an assistant fetches pages from the origins that the operator granted (`assistant-fetches`)"
+         is: the owner tries a tool by hand (`owner-tries`), or an assistant fetches pages from the origins that the operator granted (`assistant-fetches`)"
     );
     assert_eq!((stranger.allowed, stranger.policies), (false, vec![]));
     let off = Wish { granted_text: Vec::new(), ..Wish::fetch("https://a.example", false) };

@@ -125,7 +125,7 @@ async fn a_call_that_is_a_no_whatever_it_does_is_not_judged() {
     let office = judged().await;
     let call = office.call(1, "slack.react", json!({"channel": "C1"}));
     assert!(matches!(office.pass(call).await, Passed::Denied(_)));
-    let mut call = office.call(1, "slack.post", wanted());
+    let mut call = office.call(2, "slack.post", wanted());
     call.seat = seat("clerk");
     assert!(matches!(office.pass(call).await, Passed::Denied(_)));
     assert_eq!(classified(&office).await, []);
