@@ -62,7 +62,9 @@ impl Desk {
     async fn kinds(&self) -> Vec<&'static str> {
         let events = self.events().await;
         let of_plugins = |kind: &&str| kind.starts_with("plugin.") || kind.starts_with("component.");
-        events.iter().map(|event| event.fact.kind()).filter(of_plugins).collect()
+        // Those of the configuration are put on the record beside it.
+        let its = events.iter().filter(|event| event.fact.body().to_string().contains("\"hostile\""));
+        its.map(|event| event.fact.kind()).filter(of_plugins).collect()
     }
 
     fn lock(&self) -> String {
@@ -208,6 +210,8 @@ async fn a_plugin_whose_tools_policies_name_is_not_removed_and_leaves_a_name_whe
     desk.kit.policies = policies.clone();
     desk.config = desk.kit.write();
     desk.does(&["install", &desk.version("0.1.0", "")]);
+    // The first call puts on the record what the office decides by.
+    desk.does(&ECHO);
     let policy = "@id(\"assistant-echoes\")\npermit (principal in Role::\"assistant\", action == Action::\"hostile.echo\", \
                   resource);\n";
     std::fs::write(policies.join("more.cedar"), policy).unwrap();

@@ -4,7 +4,7 @@ use event::{Fact, Label, Origin, SeatId};
 use gate::{Call, Catalogue, Output, Passed, Payload};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tests::host::run;
@@ -21,7 +21,7 @@ fn version(kit: &Kit, version: &str) -> String {
     variant::write(&path, "hostile", &manifest).display().to_string()
 }
 
-fn plugin(config: &PathBuf, arguments: &[&str]) -> String {
+fn plugin(config: &Path, arguments: &[&str]) -> String {
     let mut all = vec!["plugin"];
     all.extend(arguments);
     let output = run(config, &all);

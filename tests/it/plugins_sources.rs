@@ -1,6 +1,6 @@
 //! Where plugins come from: a file, an address, a registry; pinned by digest and signed, or not let in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tests::host::run;
 use tests::registry::Registry;
 use tests::signing::Keys;
@@ -15,7 +15,7 @@ fn digest(bytes: &[u8]) -> String {
     event::Digest::of(bytes).to_string()
 }
 
-fn plugin(config: &PathBuf, arguments: &[&str]) -> (bool, String) {
+fn plugin(config: &Path, arguments: &[&str]) -> (bool, String) {
     let mut all = vec!["plugin"];
     all.extend(arguments);
     let output = run(config, &all);

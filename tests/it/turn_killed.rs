@@ -99,7 +99,9 @@ fn origin_of(events: &[Event], fact: &Fact) -> Option<Origin> {
 
 fn forget(body: &mut Value) {
     // A request says how long people have waited, so its size differs, and with it what is held and charged.
-    const DIFFERS: [&str; 21] = [
+    const DIFFERS: [&str; 23] = [
+        "silent_ms",
+        "tokens",
         "amount",
         "held",
         "worst",

@@ -31,8 +31,8 @@ pub(crate) fn of(status: u16, retry_after_ms: Option<u64>, body: &str) -> ModelF
         401 | 403 => ModelKind::Unauthorised,
         413 => ModelKind::TooLong,
         429 | 529 => ModelKind::Overloaded,
-        500..=599 => ModelKind::Retryable,
-        400..=499 => ModelKind::Refused,
+        500..=528 | 530..=599 => ModelKind::Retryable,
+        402 | 404..=412 | 414..=428 | 430..=499 => ModelKind::Refused,
         _ => ModelKind::Malformed,
     };
     ModelFailure::answered(kind, PROVIDER, status, said).after(retry_after_ms)

@@ -45,7 +45,7 @@ impl fmt::Display for Repository {
 pub fn encoded_path(path: &str) -> Result<String, Failure> {
     let parts: Vec<&str> = path.split('/').collect();
     let wrong = |part: &&str| part.is_empty() || matches!(*part, "." | "..");
-    if path.len() > PATH_BYTES_MAX || parts.iter().any(|part| wrong(&part)) {
+    if path.len() > PATH_BYTES_MAX || parts.iter().any(wrong) {
         let message = "the path of a file is like `src/lib.rs`: no part is empty, `.` or `..`";
         return Err(Failure::new(Kind::InvalidInput, message));
     }

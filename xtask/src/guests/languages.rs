@@ -131,7 +131,7 @@ fn from_npm(folder: &Path) -> Result<(), Absent> {
 /// Whether `names` are the same in both folders, and what they name is installed.
 fn is_installed(pinned: &Path, folder: &Path, names: &[&str]) -> bool {
     let same = |name: &&str| fs::read(pinned.join(name)).ok() == fs::read(folder.join(name)).ok();
-    names.iter().all(|name| same(name)) && folder.join("node_modules").is_dir()
+    names.iter().all(same) && folder.join("node_modules").is_dir()
 }
 
 /// Installs the packages of `requirements.txt` in an environment of Python's own, once.

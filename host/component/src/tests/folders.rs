@@ -33,7 +33,7 @@ fn laid_out() -> tempfile::TempDir {
 /// What the guest says that came of all it tried in the folder.
 async fn tried(around: &Path, write: bool) -> Value {
     let (_folder, path) = with_manifest("wasi", MANIFEST);
-    let kit: Kit = kit(small(), &[path.clone()], &[grant(&path, around, write)], &[]).await;
+    let kit: Kit = kit(small(), std::slice::from_ref(&path), &[grant(&path, around, write)], &[]).await;
     output(kit.call("wasi.folder", json!({})).await)
 }
 
@@ -55,7 +55,8 @@ async fn a_folder_that_was_not_asked_for_stops_the_start() {
     let around = laid_out();
     for (from, to) in [("write = true\n", ""), ("/notes", "/other")] {
         let (_folder, path) = with_manifest("wasi", &MANIFEST.replace(from, to));
-        let said = refused(&[path.clone()], &[grant(&path, around.path(), true)]).await.to_string();
+        let said =
+            refused(std::slice::from_ref(&path), &[grant(&path, around.path(), true)]).await.to_string();
         assert!(said.contains("granted the folder `/notes` to be written"), "{said}");
     }
 }

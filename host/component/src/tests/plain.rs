@@ -145,7 +145,7 @@ async fn a_manifest_beside_a_component_counts_and_is_part_of_its_digest() {
     std::fs::write(folder.path().join("sums.toml"), MANIFEST).unwrap();
     let first = Artifact::read_beside(bytes.clone(), &path).unwrap();
     let engine = Engine::new(EngineParts { pool: small(), code_folder: Some(code_folder()) }).unwrap();
-    let plugins = Plugins::load(&engine, &[path.clone()], &BTreeMap::new()).await.unwrap();
+    let plugins = Plugins::load(&engine, std::slice::from_ref(&path), &BTreeMap::new()).await.unwrap();
     assert_eq!(plugins.get("sums").unwrap().digest(), &first.digest);
     std::fs::write(folder.path().join("sums.toml"), MANIFEST.replace("\"write\"", "\"read\"")).unwrap();
     assert_ne!(Artifact::read_beside(bytes, &path).unwrap().digest, first.digest);
