@@ -184,3 +184,12 @@ pub(crate) fn source_label(admission: &Admission, reached: &Reached) -> Label {
         (_, false) => Label { readers: event::Readers::Unknown, integrity: event::Integrity::Untrusted },
     }
 }
+
+/// The label of what an earlier send gave back. The record does not say whether that was read outside, so a call that
+/// had a way out counts as one that did.
+pub(crate) fn earlier_label(admission: &Admission) -> Label {
+    if admission.routes.is_empty() {
+        return Label::join_all([]);
+    }
+    Label { readers: event::Readers::Unknown, integrity: event::Integrity::Untrusted }
+}

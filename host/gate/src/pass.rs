@@ -14,7 +14,7 @@ use crate::effect::captured;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
 use crate::in_force::Kept;
-use crate::outcome::{held_outcome, is_known, source_label};
+use crate::outcome::{earlier_label, held_outcome, is_known, source_label};
 use crate::permit::{Admission, Permit};
 use crate::policy::PolicyError;
 use crate::purse::{Moments, accounts_of};
@@ -231,7 +231,7 @@ impl Gate {
                 return Ok(Passed::Denied(denial));
             }
             Err(NotBegun::AlreadySent(reference)) => {
-                let label = call.label.clone();
+                let label = earlier_label(&admission).join(&call.label);
                 return Ok(Passed::Done { output: Output::Tool(reference), label, receipts: Vec::new() });
             }
             Err(NotBegun::Captured(effect)) => {
