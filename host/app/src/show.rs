@@ -206,7 +206,8 @@ fn turn(fact: &Fact) -> Option<String> {
         Fact::MomentPassed(b) => format!("{} looks at {} again", b.seat, b.topic),
         Fact::TurnOpened(b) => {
             let asked = b.asked.as_ref().map_or_else(String::new, |asked| format!(" for {asked}"));
-            format!("{}{asked} about {} with {}", b.seat, b.topic, b.model)
+            let drill = if b.drill { ", a drill" } else { "" };
+            format!("{}{asked} about {} with {}{drill}", b.seat, b.topic, b.model)
         }
         Fact::TurnEnded(b) => format!("{:?} {}", b.ending, short(b.summary.text())),
         Fact::TurnSteered(b) => {

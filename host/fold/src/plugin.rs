@@ -94,13 +94,26 @@ pub fn names_no_origin(route: &Route) -> bool {
     route.origin == ANY_ORIGIN
 }
 
+/// How `--route` names a site for a route that names none: what is to be filled in stands as `…`.
+#[must_use]
+pub fn to_name(route: &Route) -> String {
+    let credential = route.credential.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+    format!("--route '{} https://…{}{credential}'", route.methods.join(","), route.path_prefix)
+}
+
 /// A route as people read it.
 #[must_use]
 pub fn told(route: &Route) -> String {
-    let origin = if names_no_origin(route) { "any site that is named" } else { route.origin.as_str() };
+    let origin = route.origin.as_str();
+    let path = &route.path_prefix;
+    let place = if names_no_origin(route) {
+        format!("`{path}` of any site that is named")
+    } else {
+        format!("{origin}{path}")
+    };
     let with =
         route.credential.as_ref().map_or_else(String::new, |name| format!(" with the credential `{name}`"));
-    format!("{} {origin}{}{with}", route.methods.join("/"), route.path_prefix)
+    format!("{} {place}{with}", route.methods.join("/"))
 }
 
 #[cfg(test)]

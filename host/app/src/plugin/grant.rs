@@ -106,8 +106,10 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
             );
         }
     }
-    if version.asks.iter().any(rules::names_no_origin) && wish.routes.is_none() {
-        println!("note: it asks for any site that is named; name each with --route 'GET https://…'");
+    if wish.routes.is_none() {
+        for route in version.asks.iter().filter(|route| rules::names_no_origin(route)) {
+            println!("note: it asks for any site that is named; name each with {}", rules::to_name(route));
+        }
     }
     let Component { artifact, signature } = Store::of(config).component(&args.plugin, &version.digest)?;
     let named = format!("the component {} of `{}`", version.digest.short(), args.plugin);

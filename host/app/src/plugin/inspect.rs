@@ -184,8 +184,8 @@ fn told(report: &Report) -> String {
     lines.extend(ways(&report.asks, "no way out: it reaches nothing"));
     lines.push("\nWhat `chancery plugin grant` would grant it, unless you name less".to_owned());
     lines.extend(ways(&report.would_be_granted, "nothing to reach"));
-    if report.asks.iter().any(rules::names_no_origin) {
-        lines.push("  and each site that you name with --route 'GET https://…'".to_owned());
+    for route in report.asks.iter().filter(|route| rules::names_no_origin(route)) {
+        lines.push(format!("  and each site that you name with {}", rules::to_name(route)));
     }
     lines.push("\nWhat it is built on; nothing of this reaches anything before it is granted".to_owned());
     lines.extend(interfaces(&report.imports));

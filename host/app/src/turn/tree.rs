@@ -57,6 +57,9 @@ fn head(text: &mut String, told: &Told) {
             format!("{} of work", seconds(i64::try_from(ms).unwrap_or(i64::MAX)))
         });
         field(text, "limits", &format!("{} steps, {time}", opened.steps_max));
+        if opened.drill {
+            field(text, "drill", "its effects are captured, and nothing is sent");
+        }
     }
     if let Some(woken) = &told.woken {
         field(text, "woken", &summary(&woken.fact));

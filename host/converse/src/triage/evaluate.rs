@@ -264,4 +264,6 @@ fn passive(case: &Case<'_>, scores: &Scores, priority: Priority) -> Found {
 }
 
 #[cfg(test)]
+mod labelled;
+#[cfg(test)]
 mod tests;
