@@ -218,14 +218,16 @@ async fn a_chat_in_a_drill_shows_what_would_be_said_and_drills_its_own_turns_alo
     assert!(shown.contains("(a drill) "), "{shown} {errors}");
     hello(&office).await;
     let events = office.until_turns_ended(2).await;
-    let drills: Vec<bool> = events
+    let opened: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.fact {
-            Fact::TurnOpened(body) => Some(body.drill),
+            Fact::TurnOpened(body) => Some((body.drill, body.topic.as_str())),
             _ => None,
         })
         .collect();
-    assert_eq!(drills, [true, false]);
+    assert_eq!(opened.iter().map(|(drill, _)| *drill).collect::<Vec<_>>(), [true, false]);
+    // Not in the session itself, where it could join a turn that sends.
+    assert!(opened[0].1.starts_with("terminal:local:drill-rehearsal:"), "{}", opened[0].1);
     assert_eq!((count(&events, "effect.captured"), kit.slack.posts().len()), (1, 1));
     office.stop().await;
 }

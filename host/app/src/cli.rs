@@ -52,7 +52,8 @@ pub enum Command {
         /// Name of the session: what is said under one name is one conversation.
         #[arg(long, default_value = "main", value_name = "NAME")]
         session: String,
-        /// A drill: what is asked here is answered with every effect captured, and nothing is sent anywhere.
+        /// A drill: what is asked here is answered with every effect captured, and nothing is sent anywhere. It is a
+        /// conversation of its own, which knows nothing of what was said in the session.
         #[arg(long)]
         drill: bool,
     },

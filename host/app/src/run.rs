@@ -141,20 +141,19 @@ async fn chat_office(path: &Path, session: String, drill: bool) -> Result<ExitCo
     let mut config = read(path)?;
     // A chat takes nothing from Slack, and need not know who the office is there.
     config.slack = None;
-    // Whatever this process runs is a drill then: also a turn that is woken by what was left from before, which what
-    // is said here could join.
-    config.office.drill |= drill;
     let office = Arc::new(Office::build(config, Ports::system()).await?);
     serve::start(&office).await?;
     let person = std::env::var("USER")
         .ok()
         .and_then(|user| PrincipalId::parse(&format!("person_terminal.{user}")).ok());
+    // A drill is a conversation of its own: in the session itself, what is said could join a turn that sends.
+    let session = if drill { format!("drill-{session}") } else { session };
     let session = Session {
         name: session,
         person: person.map_or_else(|| PrincipalId::parse("person_terminal.somebody"), Ok)?,
         run: office.node.rsplit('-').next().unwrap_or("run").to_owned(),
         host: PrincipalId::host(),
-        drill: office.config.office.drill,
+        drill: drill || office.config.office.drill,
         silence_ms_max: front::terminal::SILENCE_MS_MAX,
         answers: Some(Arc::new(crate::cards::Owner::of(office.clone())?)),
     };
