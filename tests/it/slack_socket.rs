@@ -4,6 +4,7 @@
 use event::Fact;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
+use tests::python::python;
 use tests::slack::app_mention;
 use tests::socket::{APP_TOKEN, Socket};
 use tests::{Kit, host};
@@ -74,14 +75,7 @@ client.close()
 /// so what the office is tested against is not only our reading of Slack.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slacks_own_client_takes_the_other_side_of_these_tests_for_slack() {
-    let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python).args(["-c", "import slack_sdk"]).stderr(Stdio::null()).status();
-    if !has.is_ok_and(|status| status.success()) {
-        eprintln!(
-            "NOT RUN: `{python}` has no slack_sdk: `pip install slack_sdk==3.48.0`, and name it in TEST_PYTHON"
-        );
-        return;
-    }
+    let python = tokio::task::spawn_blocking(python).await.unwrap();
     let socket = Socket::serve().await;
     let mut client = Command::new(&python)
         .args(["-c", CLIENT, APP_TOKEN, &format!("{}/api/", socket.api)])

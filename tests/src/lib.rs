@@ -9,6 +9,7 @@
 pub mod host;
 pub mod office;
 pub mod provider;
+pub mod python;
 pub mod registry;
 pub mod signing;
 pub mod site;

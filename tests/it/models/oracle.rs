@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use tests::office::repository;
+use tests::python::python;
 
 /// A running oracle.
 struct Oracle {
@@ -18,31 +19,6 @@ impl Drop for Oracle {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The interpreter with the libraries, installed if they are not. One test installs, the others wait.
-fn python() -> PathBuf {
-    let wanted = std::fs::read_to_string(repository().join("tests/oracle/requirements.txt")).unwrap();
-    let folder = guests().with_file_name("oracle");
-    std::fs::create_dir_all(&folder).unwrap();
-    let lock = std::fs::File::create(folder.join("lock")).unwrap();
-    lock.lock().unwrap();
-    let (venv, stamp) = (folder.join("venv"), folder.join("installed.txt"));
-    let python = venv.join("bin/python");
-    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) && python.is_file() {
-        return python;
-    }
-    let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status();
-    assert!(
-        made.is_ok_and(|status| status.success()),
-        "the vendors' libraries need Python 3.9 or newer with `venv` (Debian: sudo apt-get install python3-venv)"
-    );
-    let requirements = repository().join("tests/oracle/requirements.txt");
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-    let status = Command::new(&python).args(pip).arg(requirements).status().unwrap();
-    assert!(status.success(), "pip could not install the vendors' libraries: see above");
-    std::fs::write(stamp, wanted).unwrap();
-    python
 }
 
 fn script() -> PathBuf {
