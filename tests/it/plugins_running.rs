@@ -1,9 +1,8 @@
 //! A running office takes up what is installed, granted and taken away, while it answers.
 
-use event::{Fact, Label, Origin, SeatId};
+use event::{Fact, SeatId};
 use gate::{Call, Catalogue, Output, Passed, Payload};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,21 +47,8 @@ async fn until(office: &Office, version: Option<&str>) {
 /// A call by the owner's seat for the first event of the record.
 async fn call(office: &Office, tool: &str, input: Value, attempt: u32) -> Passed {
     let cause = office.events().await[0].id.clone();
-    let call = Call {
-        origin: Origin::Duty { event: cause.clone(), kind: "tried".to_owned(), attempt },
-        seat: SeatId::parse("seat_owner").unwrap(),
-        tool: tool.to_owned(),
-        topic: None,
-        asker: None,
-        goal: None,
-        payload: Payload::Tool(input),
-        label: Label::host(),
-        of: BTreeSet::new(),
-        cause,
-        fence: None,
-        within: Vec::new(),
-        drill: false,
-    };
+    let seat = SeatId::parse("seat_owner").unwrap();
+    let call = Call::duty(seat, (&cause, "tried", attempt), tool, Payload::Tool(input));
     office.built.gate.pass(call, None).await.unwrap()
 }
 

@@ -11,9 +11,10 @@ mod record;
 mod turn;
 
 use std::ffi::OsStr;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use clap::Subcommand;
+use serde::de::DeserializeOwned;
 
 use crate::paths::Paths;
 use crate::prepare;
@@ -52,15 +53,26 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 
 /// Builds the bench `name` of `gate`, runs it with `arguments`, and gives what it said.
 fn gates(paths: &Paths, name: &str, arguments: &[&OsStr]) -> Result<String, Stop> {
-    let output = prepare::cargo(paths)
-        .args(["bench", "--package", "gate", "--bench", name, "--"])
-        .args(arguments)
+    let mut cargo = prepare::cargo(paths);
+    cargo.args(["bench", "--package", "gate", "--bench", name, "--"]).args(arguments);
+    said(&mut cargo, &format!("the bench `{name}`"))
+}
+
+/// Runs `cargo`, its progress on the screen, and gives what `what` said.
+fn said(cargo: &mut Command, what: &str) -> Result<String, Stop> {
+    let output = cargo
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| Stop::because("cargo did not start", e))?;
     if !output.status.success() {
-        return Err(Stop::new(format!("the bench `{name}` ended with {}", output.status)));
+        return Err(Stop::new(format!("{what} ended with {}", output.status)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The figures in what was said, one a line.
+fn read<T: DeserializeOwned>(told: &str) -> Result<Vec<T>, Stop> {
+    let figures: Result<Vec<T>, _> = told.lines().map(serde_json::from_str).collect();
+    figures.map_err(|e| Stop::because("what was said are no figures", e))
 }

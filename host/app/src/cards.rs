@@ -15,11 +15,12 @@ mod show;
 pub use answer::Owner;
 pub use show::arguments;
 
+use crate::lease::renewed;
 use crate::serve::{may_pass, news};
 use crate::wire::Office;
 use anyhow::Result;
 use event::{Event, Fact, GlobalPosition, ReadBack};
-use record::{Fence, Lease};
+use record::Fence;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -30,8 +31,6 @@ const EVENTS_MAX: usize = 256;
 const UNSAVED_MAX: u64 = 1_024;
 /// How long to leave an event alone whose work another host does, or the record could not take, in milliseconds.
 const AGAIN_MS: u64 = 1_000;
-/// How many chances a host has to renew its lease within the lease's time.
-const RENEWALS_PER_LEASE: i64 = 3;
 
 /// What a follower does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,19 +167,6 @@ async fn under_lease(
         tracing::debug!(work = work.name(), %error, "the lease on cards ends by itself");
     }
     done
-}
-
-/// Keeps the lease for as long as it is waited for. One that cannot be renewed ends the work at its next append.
-pub(crate) async fn renewed(office: &Office, lease: &Lease, ttl_ms: i64) {
-    let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(AGAIN_MS));
-    let mut kept = lease.clone();
-    loop {
-        tokio::time::sleep(every).await;
-        match office.record.renew(&kept, ttl_ms).await {
-            Ok(renewed) => kept = renewed,
-            Err(error) => tracing::warn!(lease = lease.name, %error, "the lease on cards was not renewed"),
-        }
-    }
 }
 
 /// The first event behind the cursor that concerns this work, and what is done for it.

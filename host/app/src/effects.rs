@@ -4,7 +4,7 @@
 //! forgets nothing. One host does it at a time, under a lease; what another did meanwhile the gate finds and leaves.
 //! Deliberately absent: what is believed and when, which is `fold::effect::recall`, and any sending.
 
-use crate::cards::renewed;
+use crate::lease::renewed;
 use crate::owner;
 use crate::serve::{SYSTEM_SEAT, news};
 use crate::wire::Office;

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod effect;
 pub mod effects;
 pub mod journal;
+mod lease;
 pub mod look;
 pub mod owner;
 pub mod paced;

@@ -3,14 +3,15 @@
 //! There is one queue: the record. Each loop looks at it when it has news and a few times a second besides, so
 //! whatever another process appended, or an earlier one left undone, is found.
 
+use crate::lease::renewed;
 use crate::wire::Office;
 use crate::{seed, subject};
 use anyhow::{Context, Result, bail};
 use attention::Wake;
 use converse::reply_to;
 use event::{
-    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Origin, Proposed, SeatId,
-    StreamName, TurnId,
+    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Proposed, SeatId, StreamName,
+    TurnId,
 };
 use fold::Projection;
 use fold::message::{TopicRow, Topics};
@@ -20,7 +21,7 @@ use front::slack::socket::Line;
 use gate::{Call, Output, Passed, Payload};
 use record::Lease;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,8 +29,6 @@ use tokio::task::{self, JoinSet};
 use tokio::time::Instant;
 use turn::{Opening, RealPace, TurnParts};
 
-/// How many chances a running turn has to renew its lease within the lease's time.
-const RENEWALS_PER_LEASE: i64 = 3;
 /// How often the loops look without news: what another process appended is found within this time.
 const LOOK_MS: u64 = 250;
 /// How long running turns may finish after the office was told to stop; the rest goes on at the next start.
@@ -66,21 +65,8 @@ pub async fn start(office: &Office) -> Result<()> {
 /// Asks Slack who the office is there. An answer from before is good enough when Slack does not answer now.
 async fn identify(office: &Office, cause: EventId) -> Result<()> {
     let known = office.record.row("setting", &setting::connection("slack")).await?;
-    let call = Call {
-        origin: Origin::Duty { event: cause.clone(), kind: "identify".to_owned(), attempt: 1 },
-        seat: SeatId::parse(SYSTEM_SEAT)?,
-        tool: "slack.identity".to_owned(),
-        topic: None,
-        asker: None,
-        goal: None,
-        payload: Payload::Tool(json!({})),
-        label: Label::host(),
-        of: BTreeSet::new(),
-        cause,
-        fence: None,
-        within: Vec::new(),
-        drill: false,
-    };
+    let seat = SeatId::parse(SYSTEM_SEAT)?;
+    let call = Call::duty(seat, (&cause, "identify", 1), "slack.identity", Payload::Tool(json!({})));
     let problem = match office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => {
             let fact = identified(&answer).context("Slack did not say who the office is")?;
@@ -367,20 +353,9 @@ async fn run_leased(
 ) -> Result<(), turn::Error> {
     let fence = lease.fence();
     let ttl_ms = office.config.office.lease_ms;
-    let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(1_000));
-    let keep = async {
-        let mut kept = lease.clone();
-        loop {
-            tokio::time::sleep(every).await;
-            match office.record.renew(&kept, ttl_ms).await {
-                Ok(renewed) => kept = renewed,
-                Err(error) => tracing::warn!(%turn, %error, "the lease of a turn was not renewed"),
-            }
-        }
-    };
     let ran = tokio::select! {
         ran = turn::run(parts, turn, fence) => ran,
-        () = keep => return Ok(()),
+        () = renewed(office, &lease, ttl_ms) => return Ok(()),
     };
     if let Err(error) = office.record.release(lease).await {
         tracing::debug!(%turn, %error, "the lease of a turn ends by itself");

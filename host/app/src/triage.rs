@@ -12,6 +12,7 @@ mod home;
 mod slash;
 mod weigh;
 
+use crate::lease::renewed;
 use crate::serve::{may_pass, news};
 use crate::wire::Office;
 use anyhow::Result;
@@ -23,7 +24,7 @@ use event::{
     PrincipalId, StreamName, TriageDecided, TurnOpened,
 };
 use fold::setting;
-use record::{Append, Decided, Fence, Lease};
+use record::{Append, Decided, Fence};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +48,6 @@ const UNSAVED_MAX: u64 = 1_024;
 const STEERING_LOOKS_MAX: usize = 250;
 /// See [`STEERING_LOOKS_MAX`].
 const STEERING_LOOK_MS: u64 = 20;
-/// How many chances a host has to renew its lease within the lease's time.
-const RENEWALS_PER_LEASE: i64 = 3;
 
 /// Weighs messages until `stop` says so.
 ///
@@ -204,19 +203,6 @@ impl Follower {
             }
         }
         Ok(())
-    }
-}
-
-/// Keeps the lease for as long as it is waited for. One that cannot be renewed ends the work at its next append.
-async fn renewed(office: &Office, lease: &Lease, ttl_ms: i64) {
-    let every = Duration::from_millis(u64::try_from(ttl_ms / RENEWALS_PER_LEASE).unwrap_or(AGAIN_MS));
-    let mut kept = lease.clone();
-    loop {
-        tokio::time::sleep(every).await;
-        match office.record.renew(&kept, ttl_ms).await {
-            Ok(renewed) => kept = renewed,
-            Err(error) => tracing::warn!(%error, "the lease on triage was not renewed"),
-        }
     }
 }
 

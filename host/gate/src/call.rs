@@ -55,6 +55,32 @@ pub struct Call {
 pub const CHILD_DEPTH_MAX: usize = 8;
 
 impl Call {
+    /// A call that `seat` makes for an event and in no turn, at its try `attempt`: of no topic, having read nothing but
+    /// the host's own, under no lease.
+    #[must_use]
+    pub fn duty(
+        seat: SeatId,
+        (event, kind, attempt): (&EventId, &str, u32),
+        tool: &str,
+        payload: Payload,
+    ) -> Self {
+        Self {
+            origin: Origin::Duty { event: event.clone(), kind: kind.to_owned(), attempt },
+            seat,
+            tool: tool.to_owned(),
+            topic: None,
+            asker: None,
+            goal: None,
+            payload,
+            label: Label::host(),
+            of: BTreeSet::new(),
+            cause: event.clone(),
+            fence: None,
+            within: Vec::new(),
+            drill: false,
+        }
+    }
+
     /// The arguments as JSON: what policy sees and digests cover.
     #[must_use]
     pub fn input(&self) -> Value {

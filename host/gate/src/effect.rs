@@ -158,18 +158,15 @@ impl Gate {
         });
         let call = Call {
             origin: origin.clone(),
-            seat: reader.seat.clone(),
-            tool: recall_tool(&spec.plugin),
-            topic: None,
-            asker: None,
-            goal: None,
-            payload: Payload::Tool(asked),
             label: event.label.clone(),
             of: of.clone(),
-            cause: recalling.unknown_as.clone(),
             fence: reader.fence.clone(),
-            within: Vec::new(),
-            drill: false,
+            ..Call::duty(
+                reader.seat.clone(),
+                (&recalling.unknown_as, RECALL, attempt),
+                &recall_tool(&spec.plugin),
+                Payload::Tool(asked),
+            )
         };
         let (said, reason, helps) = understood(Box::pin(self.pass(call, None)).await?);
         Ok(Told { said, reason: Personal::of(reason, of), helps, origin })

@@ -37,7 +37,7 @@ impl<'a> Api<'a> {
     pub fn open(host: &dyn Host, wire: &'a dyn Wire) -> Result<Self, Failure> {
         if !host.credential_exists(TOKEN) {
             let message = format!(
-                "there is no token for Slack: give `{TOKEN}` a value in the vault, and grant this plugin a \
+                "there is no token for Slack: give `{TOKEN}` a value in `[credentials]`, and grant this plugin a \
                  route that names it"
             );
             return Err(Failure::new(Kind::NotAllowed, message));

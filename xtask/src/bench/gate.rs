@@ -42,9 +42,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
         return Ok(());
     }
     let told = stage("measure", || measure(&paths))?;
-    let figures: Result<Vec<Figure>, _> = told.lines().map(serde_json::from_str).collect();
-    let figures = figures.map_err(|e| Stop::because("what the bench program said are no figures", e))?;
-    println!("{}", shown(&figures)?);
+    println!("{}", shown(&super::read(&told)?)?);
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 //! and their targets.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
 
 use serde::Deserialize;
 
@@ -41,24 +40,19 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     }
     stage("guests", prepare::guests)?;
     let told = stage("measure", || measure(&paths))?;
-    let figures: Result<Vec<Figure>, _> = told.lines().map(serde_json::from_str).collect();
-    let figures = figures.map_err(|e| Stop::because("what was measured are no figures", e))?;
-    println!("{}", shown(&figures)?);
+    println!("{}", shown(&super::read(&told)?)?);
     Ok(())
 }
 
 fn measure(paths: &Paths) -> Result<String, Stop> {
-    let output = prepare::cargo(paths)
-        .args(["test", "--release", "--package", "component", "--lib", "--"])
-        .args(["--ignored", "--exact", "tests::figures::figures_of_plugins", "--nocapture"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| Stop::because("cargo did not start", e))?;
-    if !output.status.success() {
-        return Err(Stop::new(format!("the figures of plugins ended with {}", output.status)));
-    }
-    let said = String::from_utf8_lossy(&output.stdout);
+    let mut cargo = prepare::cargo(paths);
+    cargo.args(["test", "--release", "--package", "component", "--lib", "--"]).args([
+        "--ignored",
+        "--exact",
+        "tests::figures::figures_of_plugins",
+        "--nocapture",
+    ]);
+    let said = super::said(&mut cargo, "the figures of plugins")?;
     let figures: Vec<&str> = said.lines().filter(|line| line.starts_with('{')).collect();
     Ok(figures.join("\n"))
 }

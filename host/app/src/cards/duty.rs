@@ -93,20 +93,13 @@ pub(super) async fn done(desk: &Desk<'_>, duty: Duty<'_>) -> Result<()> {
 
 /// One try: how long to wait before the next, or nothing when there is none to be made.
 async fn tried(desk: &Desk<'_>, duty: &Duty<'_>, attempt: u32) -> Result<Option<u64>> {
+    let (seat, payload) = (SeatId::parse(SYSTEM_SEAT)?, Payload::Tool(duty.input.clone()));
     let call = Call {
-        origin: origin(duty.event, duty.kind, attempt),
-        seat: SeatId::parse(SYSTEM_SEAT)?,
-        tool: duty.tool.to_owned(),
         topic: duty.topic.clone(),
-        asker: None,
-        goal: None,
-        payload: Payload::Tool(duty.input.clone()),
         label: duty.label.clone(),
         of: duty.of.clone(),
-        cause: duty.event.clone(),
         fence: Some(desk.fence.clone()),
-        within: Vec::new(),
-        drill: false,
+        ..Call::duty(seat, (duty.event, duty.kind, attempt), duty.tool, payload)
     };
     let problem = match desk.office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(_), .. } => return Ok(None),

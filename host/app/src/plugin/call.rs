@@ -9,10 +9,9 @@ use crate::policy::sets;
 use crate::seat::ActArgs;
 use crate::wire;
 use anyhow::{Context, Result, bail};
-use event::{CallTried, Fact, Label, Origin, StreamName};
+use event::{CallTried, Fact, StreamName};
 use gate::{Call, Output, Passed, Payload};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// What such a call is, among the duties that are no step of a turn.
@@ -40,24 +39,9 @@ pub async fn call(config: &Config, tool: &str, args: &str, act: ActArgs) -> Resu
     let stream = StreamName::new("seat", &seat);
     let stated = acting.state(Vec::new(), move |_, _| Ok(vec![(stream, Fact::from(tried))])).await?;
     let cause = stated.first().context("the record took nothing")?.id.clone();
-    let passed = gate.pass(
-        Call {
-            origin: Origin::Duty { event: cause.clone(), kind: KIND.to_owned(), attempt: 1 },
-            seat,
-            tool: tool.to_owned(),
-            topic: None,
-            asker: Some(acting.actor.principal.clone()),
-            goal: None,
-            payload: Payload::Tool(input),
-            label: Label::host(),
-            of: BTreeSet::new(),
-            cause,
-            fence: None,
-            within: Vec::new(),
-            drill: false,
-        },
-        None,
-    );
+    let asker = Some(acting.actor.principal.clone());
+    let call = Call { asker, ..Call::duty(seat, (&cause, KIND, 1), tool, Payload::Tool(input)) };
+    let passed = gate.pass(call, None);
     Ok(told(passed.await?))
 }
 

@@ -6,14 +6,12 @@ use anyhow::Result;
 use converse::triage::scene::Weighing;
 use converse::triage::{Scene, Word, request, said};
 use event::{
-    Class, Event, EventId, Fact, Label, Origin, PlaceKind, Position, SeatId, StreamName, TriageDecided,
-    TurnOpened,
+    Class, Event, EventId, Fact, Origin, PlaceKind, Position, SeatId, StreamName, TriageDecided, TurnOpened,
 };
 use fold::channel::{TriageRow, Triages};
 use fold::{Projection, decode};
 use gate::{Call, Output, Passed, Payload};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What the duty of asking the model is called.
@@ -119,21 +117,8 @@ pub(super) fn call(
     tool: &str,
     payload: Payload,
 ) -> Result<Call> {
-    Ok(Call {
-        origin: Origin::Duty { event: event.clone(), kind: kind.to_owned(), attempt },
-        seat: SeatId::parse(SYSTEM_SEAT)?,
-        tool: tool.to_owned(),
-        topic: None,
-        asker: None,
-        goal: None,
-        payload,
-        label: Label::host(),
-        of: BTreeSet::new(),
-        cause: event.clone(),
-        fence: Some(desk.fence.clone()),
-        within: Vec::new(),
-        drill: false,
-    })
+    let seat = SeatId::parse(SYSTEM_SEAT)?;
+    Ok(Call { fence: Some(desk.fence.clone()), ..Call::duty(seat, (event, kind, attempt), tool, payload) })
 }
 
 /// The number of the next try, by what the record says of those before; nothing when there are none left, or it is
