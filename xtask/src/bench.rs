@@ -58,13 +58,13 @@ fn gates(paths: &Paths, name: &str, arguments: &[&OsStr]) -> Result<String, Stop
     said(&mut cargo, &format!("the bench `{name}`"))
 }
 
-/// Runs `cargo`, its progress on the screen, and gives what `what` said.
-fn said(cargo: &mut Command, what: &str) -> Result<String, Stop> {
-    let output = cargo
+/// Runs `command`, which is `what`, its progress on the screen, and gives what it said.
+fn said(command: &mut Command, what: &str) -> Result<String, Stop> {
+    let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| Stop::because("cargo did not start", e))?;
+        .map_err(|e| Stop::because(format_args!("{what} did not start"), e))?;
     if !output.status.success() {
         return Err(Stop::new(format!("{what} ended with {}", output.status)));
     }

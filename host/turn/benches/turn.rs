@@ -113,6 +113,7 @@ impl Catalogue for Shelf {
             spec("slack.post", EffectClass::External, to("/channel")),
             spec("slack.react", EffectClass::External, to("/channel")),
             spec("slack.emoji", EffectClass::Read, Touches::Plugin),
+            spec("slack.home", EffectClass::External, to("/user")),
             spec("terminal.say", EffectClass::Write, to("/session")),
             spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into())),
         ]

@@ -107,7 +107,7 @@ fn python(paths: &Paths) -> Result<PathBuf, Stop> {
 }
 
 fn ours(program: &Path, folder: &Path) -> Result<String, Stop> {
-    said(Command::new(program).arg(folder).arg(TURNS))
+    super::said(Command::new(program).arg(folder).arg(TURNS), "the bench `turn`")
 }
 
 fn theirs(paths: &Paths, python: &Path, peer: &str, folder: &Path) -> Result<String, Stop> {
@@ -120,15 +120,10 @@ fn theirs(paths: &Paths, python: &Path, peer: &str, folder: &Path) -> Result<Str
     said(Command::new(python).arg(script).arg(peer).arg(database).arg(TURNS))
 }
 
-/// What a command prints.
+/// What a command of Python's prints.
 fn said(command: &mut Command) -> Result<String, Stop> {
-    let output =
-        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|e| Stop::because(HINT, e))?;
-    if !output.status.success() {
-        let name = command.get_program().to_string_lossy().into_owned();
-        return Err(Stop::new(format!("`{name}` ended with {}; {HINT}", output.status)));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let name = format!("`{}`", command.get_program().to_string_lossy());
+    super::said(command, &name).map_err(|stop| Stop { message: format!("{}; {HINT}", stop.message), ..stop })
 }
 
 /// The median over all turns, in microseconds.
