@@ -125,7 +125,7 @@ impl Stage {
             Self::Build => prepare::host(paths).map(|_| Outcome::Passed),
             Self::Solver => Ok(solver()),
             Self::Tests => {
-                plugin_programs();
+                programs();
                 runner::run(paths, args).map(Outcome::Tested)
             }
             Self::Clippy => {
@@ -148,12 +148,18 @@ fn solver() -> Outcome {
     }
 }
 
-/// Installs the registry that tests of plugins pull from, and the program that signs for them, where that is possible.
-/// Without them these tests fail, and say what to install.
-fn plugin_programs() {
-    for (program, option) in [("docker-registry", "--version"), ("minisign", "-v")] {
-        if !is_there(Command::new(program).arg(option)) && apt::is_here() {
-            let _ = apt::install(&[program]);
+/// Installs what tests stand against where that is possible: the registry that plugins are pulled from, the program
+/// that signs them, and Python for libraries of vendors. Without them these tests fail, and say what to install.
+fn programs() {
+    // `venv` of Debian comes without `ensurepip`, which is what a new environment needs.
+    let asked: [(&str, &[&str], &str); 3] = [
+        ("docker-registry", &["--version"], "docker-registry"),
+        ("minisign", &["-v"], "minisign"),
+        ("python3", &["-c", "import venv, ensurepip"], "python3-venv"),
+    ];
+    for (program, arguments, package) in asked {
+        if !is_there(Command::new(program).args(arguments)) && apt::is_here() {
+            let _ = apt::install(&[package]);
         }
     }
 }
