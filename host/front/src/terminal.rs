@@ -33,6 +33,19 @@ const EVENTS_MAX: usize = 256;
 /// A good [`Session::silence_ms_max`]: longer than a model takes for one answer.
 pub const SILENCE_MS_MAX: u64 = 120_000;
 
+const HELP: &str = "\
+Each line you type is a message to the office; what is said while it works is read before its next step.
+`stop` alone ends what it is doing; `no, I meant …` corrects it.
+/quit   leave when what you said has been answered (so does the end of the input)
+/help   this";
+const HELP_WITH_ANSWERS: &str = "\
+Each line you type is a message to the office; what is said while it works is read before its next step.
+`stop` alone ends what it is doing; `no, I meant …` corrects it.
+/approve        yes to the newest call that waits for one here
+/deny [WHY]     no to it
+/quit           leave when what you said has been answered (so does the end of the input)
+/help           this";
+
 /// Whether an answer was taken, in the end; if not, why, in one sentence for whoever gave it.
 pub type Told = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
@@ -172,6 +185,10 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
         match text.trim() {
             "" => self.screen.prompt().await?,
             "/quit" => return Ok(false),
+            "/help" => {
+                self.screen.status(self.help()).await?;
+                self.screen.prompt().await?;
+            }
             said if self.is_answer(said) => self.answer(said).await?,
             said => {
                 let incoming = self.incoming(said);
@@ -181,6 +198,13 @@ impl<W: AsyncWrite + Unpin> Chat<W> {
             }
         }
         Ok(true)
+    }
+
+    fn help(&self) -> &'static str {
+        match self.session.answers {
+            Some(_) => HELP_WITH_ANSWERS,
+            None => HELP,
+        }
     }
 
     fn is_answer(&self, said: &str) -> bool {

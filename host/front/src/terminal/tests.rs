@@ -147,7 +147,10 @@ async fn what_is_piped_in_is_answered_before_the_chat_ends() {
     let (_folder, record) = record().await;
     office(record.clone(), "main");
     let shown = chat_with(&record, session("main"), Look::default(), "let v: Vec<u8> = a &amp; b;\n").await;
-    assert_eq!(shown, "  …\n  denied web.fetch: not ␛[31mgranted\nyou said: let v: Vec<u8> = a &amp; b;\n");
+    assert_eq!(
+        shown,
+        "  at work\n  denied web.fetch: not ␛[31mgranted\nyou said: let v: Vec<u8> = a &amp; b;\n"
+    );
 }
 
 #[tokio::test]
@@ -176,6 +179,14 @@ async fn a_line_is_recorded_like_anything_else_that_people_say() {
     let asks =
         events.iter().filter(|event| matches!(&event.fact, Fact::DeliveryClassified(c) if c.asks.is_some()));
     assert_eq!(asks.count(), 2);
+}
+
+#[tokio::test]
+async fn help_is_shown_and_not_said() {
+    let (_folder, record) = record().await;
+    let shown = chat_with(&record, session("main"), Look::default(), "/help\n/quit\n").await;
+    assert!(shown.contains("/quit") && !shown.contains("/approve"), "{shown}");
+    assert!(said(&record).await.is_empty());
 }
 
 #[tokio::test]
@@ -210,7 +221,7 @@ async fn a_person_gets_a_prompt_when_it_is_their_turn_and_dim_lines_for_the_rest
     }
     assert_eq!(
         shown,
-        "> \u{1b}[2m  …\u{1b}[0m\n\u{1b}[2m  denied web.fetch: not ␛[31mgranted\u{1b}[0m\nyou said: hello\n> "
+        "> \u{1b}[2m  at work\u{1b}[0m\n\u{1b}[2m  denied web.fetch: not ␛[31mgranted\u{1b}[0m\nyou said: hello\n> "
     );
     person.write_all(b"/quit\n").await.unwrap();
     chatting.await.unwrap().unwrap();

@@ -3,8 +3,8 @@
 use converse::{TERMINAL_ROOT, TERMINAL_TEAM, TOOL_TERMINAL, card};
 use event::personal::ERASED;
 use event::{
-    ApprovalAsked, ApprovalId, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact, Origin, Place,
-    PlaceKind, Steering, Topic, TurnEnded, TurnEnding, TurnId,
+    ApprovalAsked, ApprovalId, CallAdmitted, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact,
+    Origin, Place, PlaceKind, Steering, Topic, TurnEnded, TurnEnding, TurnId,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ impl Watch {
             Fact::TurnOpened(body) if Some(&body.topic) == self.topic.as_ref() => {
                 self.waits = false;
                 self.running.insert(body.turn.clone());
-                Some(Shown::Status("…".to_owned()))
+                Some(Shown::Status("at work".to_owned()))
             }
             Fact::TurnEnded(body) => self.turn_ended(body),
             // What is said into a running turn waits until that turn has taken it up, and needs no turn of its own then.
@@ -85,12 +85,13 @@ impl Watch {
             }
             Fact::InboxDrained(body) if self.running.contains(&body.turn) => {
                 self.waits = false;
-                Some(Shown::Status("taken up".to_owned()))
+                Some(Shown::Status("it has read what you said meanwhile".to_owned()))
             }
             Fact::ApprovalAsked(body) if self.is_ours(&body.origin) => Some(self.waits_for_yes(body)),
             Fact::ApprovalGiven(body) => self.decided(&body.approval, &event.fact),
             Fact::ApprovalDenied(body) => self.decided(&body.approval, &event.fact),
             Fact::ApprovalExpired(body) => self.decided(&body.approval, &event.fact),
+            Fact::CallAdmitted(body) => self.admitted(body),
             Fact::CallDenied(body) => self.denied(body),
             Fact::CallRefused(body) => self.refused(body),
             Fact::EffectIntended(body) => self.effect_intended(body),
@@ -136,6 +137,13 @@ impl Watch {
         let at = self.asked.iter().position(|asked| asked == approval)?;
         self.asked.remove(at);
         card::outcome(fact, None).map(Shown::Status)
+    }
+
+    /// What it does meanwhile: the tools it calls, and not the model it thinks with or the answer itself.
+    fn admitted(&self, admitted: &CallAdmitted) -> Option<Shown> {
+        let CallAdmitted { origin, tool, resource, .. } = admitted;
+        let is_tool = tool.contains('.') && !tool.contains('/') && tool != TOOL_TERMINAL;
+        (is_tool && self.is_ours(origin)).then(|| Shown::Status(format!("{tool} {}", resource.text())))
     }
 
     fn denied(&self, denied: &CallDenied) -> Option<Shown> {
