@@ -23,8 +23,8 @@ use crate::text::Untrusted;
 const PIECES_MIN: usize = 3;
 /// The most calls that add to a stream. Slack takes a hundred a minute of a workspace.
 const APPENDS_MAX: usize = 6;
-/// How an address that can be followed begins in a piece.
-const ADDRESS: &str = "<http";
+/// What an address has in it.
+const ADDRESS: &str = "://";
 /// Somebody took the message away.
 const GONE: &str = "(`message_not_found`)";
 
@@ -97,7 +97,7 @@ fn sections(message: &Message) -> Option<Vec<Value>> {
     }
     let texts = message::streamed(message.text)?;
     let sections = blocks(&texts, message.key);
-    let plain = !texts.iter().any(|text| text.contains(ADDRESS));
+    let plain = !message.text.raw().contains(ADDRESS);
     (plain && sections.len() >= PIECES_MIN).then_some(sections)
 }
 

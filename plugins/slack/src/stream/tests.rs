@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::tests::{Told, asked_of, call};
 
-/// Six sentences of some two hundred characters in paragraphs of their own: three pieces.
+/// Twenty-four sentences of some two hundred characters in paragraphs of their own: eight pieces.
 fn text() -> String {
     let sentence = |n: usize| format!("{n}. {}end of {n} <!here> @here.", "word ".repeat(32));
     (1..=24).map(sentence).collect::<Vec<_>>().join("\n\n")
@@ -64,9 +64,8 @@ const POST: &str = "chat.postMessage";
 
 #[test]
 fn an_answer_is_begun_added_to_and_ended_and_is_one_message_with_one_name() {
-    let told = vec![ok(), ok(), ok(), ok(), ok(), ok()];
-    let told = &told[..];
-    let (output, asked) = streamed(told);
+    let told = vec![ok(); 8];
+    let (output, asked) = streamed(&told);
     assert_eq!(output, Ok(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"})));
     let methods = methods(&asked);
     assert_eq!((methods[0], *methods.last().unwrap()), (START, STOP));
@@ -121,6 +120,8 @@ fn a_stream_that_slack_ends_is_brought_to_its_end_by_an_edit_of_the_same_message
         vec![ok(), dead(), dead(), ok()],
         vec![ok(), ok(), dead(), dead(), ok()],
         vec![ok(), ok(), ok(), ok(), ok(), dead(), dead(), ok()],
+        vec![ok(), ok(), ok(), ok(), ok(), ok(), ok(), dead(), dead(), ok()],
+        vec![ok(), ok(), ok(), ok(), ok(), ok(), ok(), Told::Lost, dead(), ok()],
         // The answer to a piece was lost: it may be there.
         vec![ok(), Told::Lost, ok(), ok()],
         vec![ok(), ok(), ok(), ok(), ok(), Told::Lost, dead(), ok()],
