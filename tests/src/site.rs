@@ -1,4 +1,5 @@
-//! A small site on this machine: pages by path, and a count of who asked for what.
+//! A small site on this machine: pages by path, one that takes as long as its path says, and a count of who asked for
+//! what.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -61,6 +62,10 @@ async fn page(
     if let Some(spelling) = path.strip_prefix("echo/") {
         let token = state.asked.lock().unwrap().last().and_then(|asked| asked.authorization.clone());
         return said_back(spelling, &token.unwrap_or_default());
+    }
+    if let Some(ms) = path.strip_prefix("slow/").and_then(|ms| ms.parse().ok()) {
+        tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
+        return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")], "It took a while.").into_response();
     }
     match state.pages.get(&path) {
         Some(body) => (StatusCode::OK, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], body.clone())

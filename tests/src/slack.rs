@@ -2,6 +2,8 @@
 //!
 //! It answers as the documented API does; an independent emulator plays the same story in the demo.
 
+pub mod live;
+
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -54,6 +56,7 @@ struct Inner {
     homes: Vec<Value>,
     sockets: Option<String>,
     mood: Mood,
+    live: live::Live,
 }
 
 /// A running Slack.
@@ -79,8 +82,9 @@ impl Slack {
             homes: Vec::new(),
             sockets: None,
             mood: Mood::Good,
+            live: live::Live::default(),
         }));
-        let router = Router::new()
+        let router = live::routes(Router::new())
             .route("/api/auth.test", any(auth_test))
             .route("/api/chat.postMessage", post(post_message))
             .route("/api/conversations.history", get(history))
@@ -188,6 +192,14 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
         )
             .into_response();
     }
+    let fault = live::fault(&inner, "chat.postMessage");
+    if let Some(response) = live::refused(fault) {
+        return response;
+    }
+    let gone = live::gone(&inner.lock().unwrap(), &body["thread_ts"]);
+    if gone == Some(live::Gone::Said) {
+        return axum::Json(json!({"ok": false, "error": "thread_not_found"})).into_response();
+    }
     let broken = || axum::body::Body::from_stream(Broken);
     if mood == Mood::LoseRequest {
         return (StatusCode::OK, [("content-length", "100")], broken()).into_response();
@@ -205,9 +217,13 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
         // A body that breaks off: the connection ends before the length that was promised.
         return (StatusCode::OK, [("content-length", "100")], broken()).into_response();
     }
-    axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts,
-        "message": {"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]}}))
-    .into_response()
+    let mut message =
+        json!({"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]});
+    if gone == Some(live::Gone::Strays) {
+        message.as_object_mut().unwrap().remove("thread_ts");
+    }
+    let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
+    live::on_its_way(fault, answer.into_response()).await
 }
 
 /// Both methods that show messages, newest first, a page of one at a time. A message arrived when it arrived, whatever
@@ -228,10 +244,11 @@ async fn history(State(inner): Shared, headers: HeaderMap, RawQuery(query): RawQ
     let posts = inner.posts.iter().zip(&inner.arrived).enumerate();
     let mut found: Vec<Value> = posts
         .filter(|(_, (post, at))| post["channel"] == asked["channel"].as_str() && within.contains(*at))
+        .filter(|(n, _)| !live::is_deleted(&inner, &ts_of(n + 1)))
         .filter(|(_, (post, _))| post["thread_ts"].as_str() == asked.get("ts").map(String::as_str))
         .map(|(n, (post, _))| {
             let mut message = json!({"type": "message", "user": BOT_USER, "ts": ts_of(n + 1), "text": post["text"],
-                "thread_ts": post["thread_ts"]});
+                "thread_ts": post["thread_ts"], "blocks": post["blocks"]});
             if asked.get("include_all_metadata").map(String::as_str) == Some("true") {
                 message["metadata"] = post["metadata"].clone();
             }
@@ -251,9 +268,20 @@ async fn history(State(inner): Shared, headers: HeaderMap, RawQuery(query): RawQ
 
 async fn update(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
     note_token(&inner, &headers);
-    inner.lock().unwrap().updates.push(body.0.clone());
-    axum::Json(json!({"ok": true, "channel": body["channel"], "ts": body["ts"], "text": body["text"]}))
-        .into_response()
+    let fault = live::fault(&inner, "chat.update");
+    if let Some(response) = live::refused(fault) {
+        return response;
+    }
+    {
+        let mut inner = inner.lock().unwrap();
+        if let Err(code) = live::edited(&mut inner, &body) {
+            return axum::Json(json!({"ok": false, "error": code})).into_response();
+        }
+        inner.updates.push(body.0.clone());
+    }
+    let answer =
+        axum::Json(json!({"ok": true, "channel": body["channel"], "ts": body["ts"], "text": body["text"]}));
+    live::on_its_way(fault, answer.into_response()).await
 }
 
 async fn post_ephemeral(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {

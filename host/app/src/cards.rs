@@ -1,7 +1,8 @@
-//! Cards in Slack: what waits for a person's yes is shown in the thread it is about, a click on it is an answer, and
-//! the card says how it was decided.
+//! Cards in Slack: what waits for a person's yes, and what became of an effect that only a person can know, is shown in
+//! the thread it is about; a click on it is an answer, and the card says what was answered. Beside it, what is left of a
+//! turn when it has ended, and of a message when it broke off.
 //!
-//! Two followers of the record, each with a cursor of its own, so that a click never waits for Slack to take a card.
+//! Three followers of the record, each with a cursor of its own, so that a click never waits for Slack to take a card.
 //! A host that works on one holds its lease meanwhile; whatever is done for an event bears being done again: a card
 //! is one effect, and an answer that stands is not taken twice. So a host that is killed between two steps loses
 //! nothing, and leaves at worst a card whose posting nobody knows the outcome of. That one is never posted again: it is
@@ -10,7 +11,10 @@
 
 mod answer;
 mod duty;
+mod finish;
+mod lines;
 mod show;
+mod unknown;
 
 pub use answer::Owner;
 pub use show::arguments;
@@ -19,6 +23,7 @@ use crate::lease::renewed;
 use crate::serve::{may_pass, news};
 use crate::wire::Office;
 use anyhow::Result;
+use converse::Reason;
 use event::{Event, Fact, GlobalPosition, ReadBack};
 use record::Fence;
 use std::sync::Arc;
@@ -39,6 +44,8 @@ enum Work {
     Cards,
     /// Takes clicks as answers.
     Answers,
+    /// Takes lines of progress away, and tells what came of drills.
+    Lines,
 }
 
 impl Work {
@@ -47,6 +54,7 @@ impl Work {
         match self {
             Self::Cards => "cards",
             Self::Answers => "card-answers",
+            Self::Lines => "lines",
         }
     }
 
@@ -60,11 +68,16 @@ impl Work {
                 | Fact::ApprovalExpired(_)
                 | Fact::ApprovalSpent(_),
             ) => true,
-            // It may be a card whose posting nobody knew the outcome of.
-            (Self::Cards, Fact::EffectRecalled(body)) => matches!(body.said, ReadBack::Found { .. }),
-            (Self::Answers, Fact::DeliveryClassified(body)) => {
-                body.reason == converse::Reason::ApprovalAnswer.word()
+            // It may be a card, or a line, whose posting nobody knew the outcome of.
+            (Self::Cards | Self::Lines, Fact::EffectRecalled(body)) => {
+                matches!(body.said, ReadBack::Found { .. })
             }
+            (Self::Cards, Fact::EffectSent(body)) => finish::broke_off(&body.reference),
+            (Self::Cards, Fact::RequestAsked(body)) => unknown::is_about_effect(body),
+            (Self::Cards, Fact::EffectStated(_)) | (Self::Lines, Fact::TurnEnded(_)) => true,
+            (Self::Answers, Fact::DeliveryClassified(body)) => [Reason::ApprovalAnswer, Reason::EffectAnswer]
+                .iter()
+                .any(|reason| body.reason == reason.word()),
             _ => false,
         }
     }
@@ -84,7 +97,11 @@ struct Desk<'a> {
 /// None: a card is no reason to stop an office. What goes wrong is logged and, where that can help, tried again.
 pub async fn keep(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
     if office.config.slack.is_some() {
-        tokio::join!(follow(&office, Work::Cards, stop.clone()), follow(&office, Work::Answers, stop));
+        tokio::join!(
+            follow(&office, Work::Cards, stop.clone()),
+            follow(&office, Work::Answers, stop.clone()),
+            follow(&office, Work::Lines, stop)
+        );
     }
     Ok(())
 }
@@ -208,7 +225,14 @@ async fn handle(desk: &Desk<'_>, work: Work, event: &Event) -> Result<()> {
         (Work::Answers, Fact::DeliveryClassified(body)) => answer::click(desk, event, body).await,
         (Work::Cards, Fact::ApprovalAsked(asked)) => show::card(desk, event, asked).await,
         (Work::Cards, Fact::EffectRecalled(body)) => show::recalled(desk, body).await,
+        (Work::Cards, Fact::EffectSent(body)) => {
+            finish::completed(desk, event, (&body.effect, &body.reference)).await
+        }
+        (Work::Cards, Fact::RequestAsked(body)) => unknown::ask(desk, event, body).await,
+        (Work::Cards, Fact::EffectStated(body)) => unknown::stated(desk, event, body).await,
         (Work::Cards, fact) => show::outcome(desk, event, fact).await,
-        (Work::Answers, _) => Ok(()),
+        (Work::Lines, Fact::TurnEnded(body)) => lines::ended(desk, event, body).await,
+        (Work::Lines, Fact::EffectRecalled(body)) => lines::recalled(desk, event, body).await,
+        (Work::Answers | Work::Lines, _) => Ok(()),
     }
 }

@@ -7,6 +7,7 @@
 mod approvals;
 mod converse;
 mod credential;
+mod live;
 mod models;
 mod plugins;
 pub mod purse;
@@ -16,6 +17,7 @@ mod vault;
 pub use self::converse::ConverseConfig;
 pub use approvals::ApprovalsConfig;
 pub use credential::CredentialConfig;
+pub use live::{LiveConfig, Progress, PromptConfig, Streams};
 pub use models::{ModelConfig, Profile};
 pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
@@ -227,6 +229,9 @@ pub struct SlackConfig {
     /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
     #[serde(default)]
     pub socket: bool,
+    /// What people see while the office works, and as it answers.
+    #[serde(default)]
+    pub live: LiveConfig,
 }
 
 /// Where a secret is found. Never the secret.
@@ -429,6 +434,7 @@ impl Config {
         }
         self.installs.check()?;
         self.manner()?;
+        self.slack.as_ref().map_or(Ok(()), |slack| slack.live.check())?;
         self.owner().map(drop)
     }
 

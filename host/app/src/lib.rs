@@ -9,6 +9,7 @@ pub mod effect;
 pub mod effects;
 pub mod journal;
 mod lease;
+mod live;
 pub mod look;
 pub mod owner;
 pub mod paced;

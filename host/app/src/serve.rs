@@ -5,17 +5,18 @@
 
 use crate::lease::renewed;
 use crate::wire::Office;
-use crate::{seed, subject};
+use crate::{live, seed, subject};
 use anyhow::{Context, Result, bail};
 use attention::Wake;
 use converse::reply_to;
 use event::{
-    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, Proposed, SeatId, StreamName,
-    TurnId,
+    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, PlaceKind, Proposed, SeatId,
+    StreamName, TurnId,
 };
 use fold::Projection;
 use fold::message::{TopicRow, Topics};
 use fold::setting;
+use fold::signal::{SignalRow, Signals};
 use fold::turn::TurnRow;
 use front::slack::socket::Line;
 use gate::{Call, Output, Passed, Payload};
@@ -27,7 +28,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 use tokio::time::Instant;
-use turn::{Opening, RealPace, TurnParts};
+use turn::{Opening, Ran, RealPace, TurnParts};
 
 /// How often the loops look without news: what another process appended is found within this time.
 const LOOK_MS: u64 = 250;
@@ -289,9 +290,12 @@ async fn takes_turns(office: &Office, seat: &SeatId) -> Result<bool> {
 
 async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
     let asked = office.record.event(&wake.asked_by).await?;
-    let drill = office.config.office.drill || asks_a_drill(office, asked.as_ref()).await?;
+    let drill = office.config.office.drill || wants_drill(office, &wake, asked.as_ref()).await?;
+    let mut asking = None;
     let place = match asked {
-        Some(Event { fact: Fact::MessageReceived(message), .. }) => Some(message.place),
+        Some(Event { fact: Fact::MessageReceived(message), .. }) => {
+            Some(asking.insert(message).place.clone())
+        }
         // Whoever looks again answers where the topic stands.
         Some(Event { fact: Fact::MomentPassed(_), .. }) => {
             let topic = office.record.row(Topics.name(), wake.topic.as_str()).await?;
@@ -299,9 +303,15 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         }
         _ => None,
     };
+    let mut reply_to = place.as_ref().and_then(reply_to);
+    if let (Some(reply), Some(message)) = (reply_to.as_mut(), &asking)
+        && reply.tool == converse::TOOL_SLACK
+    {
+        reply.destination = live::streamed(&office.config, message, reply.destination.take());
+    }
     let opening = Opening {
         wake,
-        reply_to: place.as_ref().and_then(reply_to),
+        reply_to,
         model: office.config.office.model.clone(),
         steps_max: office.config.office.steps_max,
         ms_max: Some(office.config.office.turn_ms_max),
@@ -314,9 +324,39 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
     }
 }
 
-/// Whether what was said asks for a drill: only a terminal can, by the way it was started.
+/// Whether anything that the turn would answer asks for a drill: what is said beside it is then tried in the drill too.
+async fn wants_drill(office: &Office, wake: &Wake, asked: Option<&Event>) -> Result<bool> {
+    if asks_a_drill(office, asked).await? {
+        return Ok(true);
+    }
+    let seat = wake.asked.as_ref().unwrap_or(&wake.seat);
+    let row = office.record.row(Signals.name(), &fold::signal::key(seat, &wake.topic)).await?;
+    let samples = fold::decode::<SignalRow>(row.as_ref()).map(|row| row.samples).unwrap_or_default();
+    for sample in samples.iter().filter(|sample| **sample != wake.asked_by) {
+        if asks_a_drill(office, office.record.event(sample).await?.as_ref()).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether what was said asks for a drill: at a terminal by the way it was started, in Slack by how it was classified.
 async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
-    let Some(delivery) = asked.and_then(|event| event.cause.as_ref()) else { return Ok(false) };
+    let Some(event) = asked else { return Ok(false) };
+    if let Fact::MessageReceived(message) = &event.fact
+        && message.place.kind != PlaceKind::Terminal
+        && office.manner.asks_a_drill(message.text.text())
+    {
+        return Ok(true);
+    }
+    let Some(delivery) = &event.cause else { return Ok(false) };
+    let classified = EventId::derived(&["delivery.classified", delivery.as_str()]);
+    if let Some(Fact::DeliveryClassified(body)) =
+        office.record.event(&classified).await?.map(|event| event.fact)
+        && body.reason == converse::Reason::Drill.word()
+    {
+        return Ok(true);
+    }
     Ok(match office.record.event(delivery).await?.map(|event| event.fact) {
         Some(Fact::DeliveryReceived(delivery)) => converse::asks_a_drill(&delivery),
         _ => false,
@@ -346,7 +386,7 @@ async fn take_up(
 
 /// Runs a turn and keeps its lease meanwhile. A lease that cannot be renewed ends the run at its next append.
 async fn run_leased(
-    office: &Office,
+    office: &Arc<Office>,
     parts: &TurnParts<gate::Gate>,
     turn: &TurnId,
     lease: Lease,
@@ -356,7 +396,13 @@ async fn run_leased(
     let ran = tokio::select! {
         ran = turn::run(parts, turn, fence) => ran,
         () = renewed(office, &lease, ttl_ms) => return Ok(()),
+        () = live::beside(office, turn) => return Ok(()),
     };
+    if let Ok(Ran::Waits(_)) = &ran
+        && let Err(error) = live::waits(office, turn).await
+    {
+        tracing::debug!(%turn, error = format!("{error:#}"), "nobody sees that the turn waits");
+    }
     if let Err(error) = office.record.release(lease).await {
         tracing::debug!(%turn, %error, "the lease of a turn ends by itself");
     }

@@ -4,6 +4,7 @@
 //! what the token was granted, by name. Nothing is posted and nobody is looked up.
 
 use crate::config::Config;
+use crate::config::PromptConfig;
 use crate::doctor::Finding;
 use crate::socket::{Sockets, TOKEN as APP_TOKEN};
 use anyhow::{Context, Result, bail};
@@ -37,6 +38,7 @@ const SCOPES: &[(&str, &str)] = &[
     ("emoji:read", "know the emoji of the workspace"),
     ("commands", "take the slash command"),
     ("files:write", "give what is longer than a message as a file"),
+    ("assistant:write", "suggest what may be asked in a thread of the assistant view, and name the thread"),
 ];
 
 /// What is delivered, each with the scope above that allows it.
@@ -44,6 +46,7 @@ const EVENTS: &[&str] = &[
     "app_home_opened",
     "app_mention",
     "app_uninstalled",
+    "assistant_thread_started",
     "emoji_changed",
     "message.channels",
     "message.groups",
@@ -127,6 +130,8 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         events.insert("bot_events".to_owned(), json!(EVENTS));
         interactivity.insert("is_enabled".to_owned(), json!(true));
     }
+    let prompt = |prompt: &PromptConfig| json!({ "title": prompt.title, "message": prompt.message });
+    let prompts: Vec<Value> = config.slack.iter().flat_map(|slack| &slack.live.prompts).map(prompt).collect();
     let name: String = config.office.name.chars().take(NAME_CHARS_MAX).collect();
     let scopes: Vec<&str> = SCOPES.iter().map(|(scope, _)| *scope).collect();
     Ok(json!({
@@ -134,6 +139,11 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
         "features": {
             "bot_user": { "display_name": name, "always_online": true },
             "slash_commands": [command],
+            "shortcuts": [
+                shortcut("Ask about this", converse::SHORTCUT_ASK, "Has the office answer a message, in its thread"),
+                shortcut("Try it as a drill", converse::SHORTCUT_DRILL, "Shows what the office would do, and does nothing"),
+            ],
+            "assistant_view": { "assistant_description": "Ask the office anything", "suggested_prompts": prompts },
             "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
         },
         "oauth_config": { "scopes": { "bot": scopes } },
@@ -145,6 +155,11 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
             "token_rotation_enabled": false,
         },
     }))
+}
+
+/// A shortcut that stands in the menu of a message.
+fn shortcut(name: &str, callback_id: &str, description: &str) -> Value {
+    json!({ "name": name, "type": "message", "callback_id": callback_id, "description": description })
 }
 
 async fn examined(config: &Config) -> Result<Vec<Finding>> {
@@ -244,6 +259,12 @@ mod tests {
         for event in EVENTS.iter().filter_map(|event| event.strip_prefix("message.")) {
             assert!(has(&format!("{event}:history")), "{event}");
         }
+        let shortcuts = made["features"]["shortcuts"].as_array().unwrap();
+        assert!(
+            shortcuts.iter().all(|one| one["type"] == "message" && one["name"].as_str().unwrap().len() < 24)
+        );
+        assert_eq!(shortcuts[0]["callback_id"], "chancery.ask");
+        assert!(has("assistant:write") && made["features"]["assistant_view"].is_object());
         let socket = manifest(&config(true), None).unwrap();
         assert_eq!(socket["settings"]["socket_mode_enabled"], json!(true));
         assert!(socket["settings"]["event_subscriptions"].get("request_url").is_none());

@@ -7,6 +7,7 @@
 //!
 //! Deliberately absent: any rule about when to speak (`converse::triage`).
 
+mod assistant;
 mod emoji;
 mod home;
 mod slash;
@@ -89,6 +90,8 @@ enum Concern {
     Slash(DeliveryClassified),
     /// Somebody opened the Home tab.
     Home(DeliveryClassified),
+    /// Somebody opened a thread of the assistant view.
+    Assistant(DeliveryClassified),
 }
 
 fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
@@ -100,6 +103,9 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
                 _ if body.reason == converse::Reason::Reaction.word() => {
                     Some(Concern::Reaction(body.clone()))
+                }
+                _ if body.reason == converse::Reason::AssistantOpened.word() => {
+                    Some(Concern::Assistant(body.clone()))
                 }
                 _ if body.reason == converse::Reason::AppHome.word() => Some(Concern::Home(body.clone())),
                 _ if body.reason == converse::Reason::SlashCommand.word() => {
@@ -229,7 +235,11 @@ impl Desk {
             Concern::Emoji => emoji::list(self, event).await,
             Concern::Home(body) => home::opened(self, event, &body).await,
             Concern::Slash(body) => slash::used(self, event, &body).await,
-            Concern::Seen(body) => weigh::seen(self, event, &body).await,
+            Concern::Assistant(body) => assistant::suggested(self, event, &body).await,
+            Concern::Seen(body) => {
+                weigh::seen(self, event, &body).await?;
+                assistant::named(self, event, &body).await
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 
 use crate::notation::{leads_with, mentions};
 use crate::sender::Sender;
+use crate::shortcut::{MESSAGE_ACTION, shortcut};
 use event::{
     Author, ConnectionIdentified, DeliveryReceived, MessageReceived, Personal, Place, PlaceKind, PrincipalId,
     Topic,
@@ -213,6 +214,9 @@ impl<'a> Arrival<'a> {
     /// messages too: they are never answered, and they are context.
     #[must_use]
     pub fn message(&self, own: Option<&ConnectionIdentified>) -> Option<MessageReceived> {
+        if self.delivery.kind == MESSAGE_ACTION {
+            return shortcut(self.delivery, own).map(|shortcut| shortcut.message);
+        }
         let said = self.is_message() && (self.is_said() || self.delivery.subtype == "bot_message");
         if !said && self.delivery.source != SOURCE_TERMINAL {
             return None;

@@ -4,6 +4,7 @@
 //! same; it names the call's exact arguments and their digest. Deliberately absent: how it looks, which is the
 //! tool's, and whether anybody may answer, which is the gate's.
 
+use crate::live::place;
 use crate::reply::TOOL_SLACK;
 use event::{ApprovalAsked, Fact, PrincipalId, ReplyTo};
 use serde_json::{Value, json};
@@ -17,8 +18,8 @@ pub const TOOL_WHISPER: &str = "slack.whisper";
 
 /// Where the card of a call goes: the thread that is answered, when that is in Slack.
 #[must_use]
-pub fn destination(reply_to: &ReplyTo) -> Option<&Value> {
-    (reply_to.tool == TOOL_SLACK).then_some(&reply_to.destination)
+pub fn destination(reply_to: &ReplyTo) -> Option<Value> {
+    (reply_to.tool == TOOL_SLACK).then(|| place(&reply_to.destination))
 }
 
 /// Arguments of [`TOOL_CARD`]: `destination` is where ([`destination`]), `arguments` the exact arguments as harmless
@@ -152,7 +153,7 @@ mod tests {
             destination: here.clone(),
             audience: Audience::SlackChannel { team: "T1".into(), channel: "C01".into() },
         };
-        assert_eq!(destination(&slack), Some(&here));
+        assert_eq!(destination(&slack), Some(here.clone()));
         assert_eq!(destination(&ReplyTo { tool: "terminal.say".into(), ..slack }), None);
         let input = asking(&asked(), "{}", &here, &["U1".to_owned()]);
         assert_eq!(

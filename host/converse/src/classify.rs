@@ -10,6 +10,7 @@ use crate::manner::Manner;
 use crate::notation::{is_emoji_only, mentions};
 use crate::readable::readable;
 use crate::reason::Reason;
+use crate::shortcut::MESSAGE_ACTION;
 use event::{ConnectionIdentified, PlaceKind};
 
 /// What `arrival` asks, and why. Pure: the same delivery always gets the same answer.
@@ -32,6 +33,9 @@ pub fn classify(
     }
     if arrival.delivery.kind == BLOCK_ACTIONS {
         return arrival.of_click(own);
+    }
+    if arrival.delivery.kind == MESSAGE_ACTION {
+        return arrival.of_shortcut(own);
     }
     if arrival.delivery.kind != EVENT_CALLBACK {
         return of_kind(&arrival.delivery.kind);
@@ -74,7 +78,20 @@ fn of_message(
     if arrival.is_outside(own) {
         return Reason::ExternalPerson;
     }
-    if mentions_office {
+    let addressed = of_address(arrival, mentions_office, direct, manner);
+    if addressed.is_some() && manner.asks_a_drill(arrival.text()) {
+        return Reason::Drill;
+    }
+    match addressed {
+        Some(reason) => reason,
+        None if is_emoji_only(arrival.text()) => Reason::EmojiOnly,
+        None => Reason::ChannelMessage,
+    }
+}
+
+/// How a message addresses the office, when it does.
+fn of_address(arrival: &Arrival<'_>, mentions_office: bool, direct: bool, manner: &Manner) -> Option<Reason> {
+    let reason = if mentions_office {
         Reason::Mention
     } else if direct && arrival.is_in_assistant_view() {
         Reason::AssistantThread
@@ -82,11 +99,10 @@ fn of_message(
         Reason::DirectMessage
     } else if manner.is_called(&readable(arrival.text())) {
         Reason::NameCalled
-    } else if is_emoji_only(arrival.text()) {
-        Reason::EmojiOnly
     } else {
-        Reason::ChannelMessage
-    }
+        return None;
+    };
+    Some(reason)
 }
 
 /// A program is heard where the operator lets programs talk with the office, and only when this very message mentions
@@ -141,9 +157,8 @@ fn of_event_type(event: &str) -> Reason {
         "message_metadata_posted" | "message_metadata_updated" | "message_metadata_deleted" => {
             Reason::MessageMetadata
         }
-        "assistant_thread_started" | "assistant_thread_context_changed" | "app_context_changed" => {
-            Reason::AssistantView
-        }
+        "assistant_thread_started" => Reason::AssistantOpened,
+        "assistant_thread_context_changed" | "app_context_changed" => Reason::AssistantView,
         "agent_session_stopped" | "agent_session_title_changed" => Reason::AssistantView,
         "call_rejected" | "user_huddle_changed" => Reason::Call,
         "function_executed" => Reason::Workflow,

@@ -1,4 +1,4 @@
-//! A click on a button of an approval card: who clicked, what they say, and to what.
+//! A click on a button of a card: who clicked, what they say, and to what.
 //!
 //! Read from the payload alone, and strictly: one action, an id that is an id, a person of this workspace by ids.
 //! A click says nothing about whether that person may answer: the gate decides that, at the moment of the answer.
@@ -8,7 +8,7 @@
 use crate::arrival::{Arrival, SOURCE_SLACK, is_plain};
 use crate::reason::Reason;
 use crate::sender::Sender;
-use event::{ApprovalId, ConnectionIdentified, DeliveryReceived, PrincipalId};
+use event::{ApprovalId, ConnectionIdentified, DeliveryReceived, EffectId, PrincipalId};
 use serde_json::Value;
 
 /// [`DeliveryReceived::kind`] of clicks.
@@ -18,19 +18,54 @@ pub const ACTION_YES: &str = "approval.yes";
 /// `action_id` of the button that says no.
 pub const ACTION_NO: &str = "approval.no";
 
+/// `action_id` of the button that says that an effect happened.
+pub const ACTION_HAPPENED: &str = "effect.happened";
+/// `action_id` of the button that says that an effect did not happen.
+pub const ACTION_ABSENT: &str = "effect.absent";
+/// `action_id` of the button that says that an effect did not happen and is to be tried again.
+pub const ACTION_AGAIN: &str = "effect.again";
+
 /// Facts about a user that Slack states in other payloads; one that is set keeps a click from counting.
 const OUTSIDE_FLAGS: [&str; 5] =
     ["is_stranger", "is_restricted", "is_ultra_restricted", "is_external", "deleted"];
 /// Facts about a user that make it a program.
 const PROGRAM_FLAGS: [&str; 3] = ["is_bot", "is_app_user", "is_workflow_bot"];
 
-/// One click on an approval card.
+/// What somebody says with a click.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// Yes or no to a call that waits.
+    Approval {
+        /// The approval that the button names.
+        approval: ApprovalId,
+        /// Whether the button says yes.
+        yes: bool,
+    },
+    /// What became of an effect.
+    Effect {
+        /// The effect that the button names.
+        effect: EffectId,
+        /// What they saw.
+        saw: Saw,
+    },
+}
+
+/// What somebody saw of an effect that nobody knew the outcome of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saw {
+    /// It happened.
+    Happened,
+    /// It did not happen.
+    Absent,
+    /// It did not happen, and is to be tried again.
+    Again,
+}
+
+/// One click on a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Click {
-    /// The approval that the button names.
-    pub approval: ApprovalId,
-    /// Whether the button says yes.
-    pub yes: bool,
+    /// What they say.
+    pub says: Says,
     /// Who clicked.
     pub by: PrincipalId,
     /// The same, as Slack names them.
@@ -43,24 +78,16 @@ pub struct Click {
     pub thread_ts: Option<String>,
 }
 
-/// What a click asks: an answer to a call that waits, or why it is none.
+/// What a click says, or why it says nothing.
 ///
 /// # Errors
 /// The rung that stopped it: another button, a program, somebody from outside, an office that does not know itself.
 pub fn click(delivery: &DeliveryReceived, own: Option<&ConnectionIdentified>) -> Result<Click, Reason> {
     let payload = delivery.payload.json();
-    let (approval, yes) = answered(delivery).ok_or(Reason::BlockAction)?;
+    let says = says(delivery).ok_or(Reason::BlockAction)?;
     let own = own.ok_or(Reason::IdentityUnknown)?;
     let sender = Sender::of(payload);
-    if sender.is_office(own) {
-        return Err(Reason::OwnAct);
-    }
-    let is_flagged =
-        |flags: &[&str]| flags.iter().any(|flag| is_set(payload.pointer(&format!("/user/{flag}"))));
-    if sender.is_program || is_flagged(&PROGRAM_FLAGS) {
-        return Err(Reason::BotMessage);
-    }
-    let team = team_of(payload, own).filter(|_| !is_flagged(&OUTSIDE_FLAGS)).ok_or(Reason::ExternalPerson)?;
+    let team = member(payload, &sender, own)?;
     let text = |pointers: &[&str]| {
         let found = pointers.iter().find_map(|pointer| payload.pointer(pointer).and_then(Value::as_str));
         found.filter(|text| is_plain(text)).map(str::to_owned)
@@ -69,8 +96,7 @@ pub fn click(delivery: &DeliveryReceived, own: Option<&ConnectionIdentified>) ->
         let user = is_plain(sender.user).then(|| sender.user.to_owned())?;
         Some(Click {
             by: PrincipalId::parse(&format!("person_{SOURCE_SLACK}.{team}.{user}")).ok()?,
-            approval,
-            yes,
+            says,
             user,
             channel: text(&["/container/channel_id", "/channel/id"])?,
             ts: text(&["/container/message_ts", "/message/ts"])?,
@@ -80,19 +106,44 @@ pub fn click(delivery: &DeliveryReceived, own: Option<&ConnectionIdentified>) ->
     found().ok_or(Reason::IncompleteMessage)
 }
 
-/// The approval and the answer, when the delivery is a click on one button of a card.
-fn answered(delivery: &DeliveryReceived) -> Option<(ApprovalId, bool)> {
+/// The workspace of a person of ours who used a button or a shortcut.
+///
+/// # Errors
+/// Whether it was the office itself, a program, or somebody from outside.
+pub(crate) fn member<'a>(
+    payload: &'a Value,
+    sender: &Sender<'_>,
+    own: &ConnectionIdentified,
+) -> Result<&'a str, Reason> {
+    if sender.is_office(own) {
+        return Err(Reason::OwnAct);
+    }
+    let is_flagged =
+        |flags: &[&str]| flags.iter().any(|flag| is_set(payload.pointer(&format!("/user/{flag}"))));
+    if sender.is_program || is_flagged(&PROGRAM_FLAGS) {
+        return Err(Reason::BotMessage);
+    }
+    team_of(payload, own).filter(|_| !is_flagged(&OUTSIDE_FLAGS)).ok_or(Reason::ExternalPerson)
+}
+
+/// What the one button of a card says that the delivery is a click on.
+fn says(delivery: &DeliveryReceived) -> Option<Says> {
     let payload = delivery.payload.json();
     let [action] = payload.get("actions").and_then(Value::as_array)?.as_slice() else { return None };
     let text = |key: &str| action.get(key).and_then(Value::as_str);
-    let yes = match text("action_id")? {
-        ACTION_YES => true,
-        ACTION_NO => false,
-        _ => return None,
+    let value = text("value")?;
+    let approval = |yes| Some(Says::Approval { approval: ApprovalId::parse(value).ok()?, yes });
+    let effect = |saw| Some(Says::Effect { effect: EffectId::parse(value).ok()?, saw });
+    let says = match text("action_id")? {
+        ACTION_YES => approval(true),
+        ACTION_NO => approval(false),
+        ACTION_HAPPENED => effect(Saw::Happened),
+        ACTION_ABSENT => effect(Saw::Absent),
+        ACTION_AGAIN => effect(Saw::Again),
+        _ => None,
     };
     let is_button = delivery.kind == BLOCK_ACTIONS && text("type") == Some("button");
-    let approval = ApprovalId::parse(text("value")?).ok()?;
-    is_button.then_some((approval, yes))
+    says.filter(|_| is_button)
 }
 
 /// The workspace of whoever clicked; nothing when the card or the person belongs to another organisation.
@@ -120,7 +171,8 @@ impl Arrival<'_> {
     /// What a click asks; see [`click`].
     pub(crate) fn of_click(&self, own: Option<&ConnectionIdentified>) -> Reason {
         match click(self.delivery, own) {
-            Ok(_) => Reason::ApprovalAnswer,
+            Ok(Click { says: Says::Approval { .. }, .. }) => Reason::ApprovalAnswer,
+            Ok(Click { says: Says::Effect { .. }, .. }) => Reason::EffectAnswer,
             Err(reason) => reason,
         }
     }

@@ -99,11 +99,11 @@ fn asked(before: &[Event]) -> bool {
     })
 }
 
-/// A delivery that carried no message. It cannot ask a seat: there would be nothing to answer. An answer to an
-/// approval asks none.
+/// A delivery that carried no message. It cannot ask a seat: there would be nothing to answer. An answer on a card
+/// asks none.
 fn alone(arrival: &Arrival<'_>, office: &Office) -> Found {
     let reason = match reason_of(arrival, office) {
-        Reason::ApprovalAnswer => Reason::ApprovalAnswer,
+        reason @ (Reason::ApprovalAnswer | Reason::EffectAnswer) => reason,
         reason if reason.class() == Class::Explicit => Reason::IncompleteMessage,
         reason => reason,
     };
@@ -119,7 +119,7 @@ fn reason_of(arrival: &Arrival<'_>, office: &Office) -> Reason {
 fn is_weighed(reason: Reason, manner: &Manner) -> bool {
     match reason {
         Reason::BotMention => true,
-        Reason::Terminal | Reason::ApprovalAnswer => false,
+        Reason::Terminal | Reason::ApprovalAnswer | Reason::EffectAnswer => false,
         _ => manner.weighs && manner.weighs_asked,
     }
 }

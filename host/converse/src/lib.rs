@@ -12,20 +12,24 @@
 //! is made by whoever runs the office, through the gate.
 
 mod arrival;
+pub mod assistant;
 pub mod card;
 mod classify;
 mod click;
 pub mod command;
 mod follow;
+pub mod live;
 mod manner;
 pub mod mute;
 mod notation;
 mod progress;
+pub mod question;
 pub mod rate;
 mod readable;
 mod reason;
 mod reply;
 mod sender;
+mod shortcut;
 mod steering;
 mod step;
 pub mod triage;
@@ -36,7 +40,7 @@ pub use arrival::{
     asks_a_drill, is_plain,
 };
 pub use classify::classify;
-pub use click::{ACTION_NO, ACTION_YES, Click, click};
+pub use click::{ACTION_NO, ACTION_YES, Click, Saw, Says, click};
 pub use follow::{Office, follow};
 pub use manner::Manner;
 pub use notation::escaped;
@@ -45,6 +49,7 @@ pub use readable::readable;
 pub use reason::Reason;
 pub use reply::{TOOL_SLACK, TOOL_TERMINAL, label_of, reply_to};
 pub use sender::Sender;
+pub use shortcut::{SHORTCUT_ASK, SHORTCUT_DRILL};
 pub use steering::{STEERING_CURSOR, Steerers, is_steered, steer, steering};
 pub use step::{CURSOR, FOLLOW_EVENTS_MAX, lag, step};
 pub use whose::{PERSONS_MAX, Whose, whose};

@@ -1,6 +1,7 @@
 //! How the office behaves where people talk, as the operator says it: which messages are weighed, in which mode each
 //! channel is, by which names it is called.
 
+use crate::readable::readable;
 use event::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,8 @@ pub struct Manner {
     pub channels: BTreeMap<String, Mode>,
     /// Names that wake it when they are called.
     pub names: Vec<String>,
+    /// Words that ask for a drill when they stand before a colon at the beginning.
+    pub drills: Vec<String>,
     /// Emoji that mute a thread.
     pub mutes: BTreeSet<String>,
     /// How often in a row a program may get it to speak in a thread, without a person in between; 0 is never.
@@ -37,6 +40,24 @@ impl Manner {
     #[must_use]
     pub fn is_called(&self, text: &str) -> bool {
         self.names.iter().any(|name| calls(text, name))
+    }
+}
+
+impl Manner {
+    /// Whether a message, in its source's notation, asks for a drill: one of the words and a colon, at its beginning or
+    /// right behind a mention there.
+    #[must_use]
+    pub fn asks_a_drill(&self, text: &str) -> bool {
+        let text = text.trim_start();
+        let text = match crate::notation::leads_with(text) {
+            Some(_) => text.split_once('>').map_or(text, |(_, rest)| rest),
+            None => text,
+        };
+        let text = readable(text).trim_start_matches([',', ':', ' ', '\u{a0}']).to_lowercase();
+        self.drills.iter().map(|word| word.trim().to_lowercase()).any(|word| {
+            let rest = text.strip_prefix(&word).filter(|_| !word.is_empty()).unwrap_or_default();
+            rest.trim_start().starts_with([':', '：'])
+        })
     }
 }
 
@@ -99,6 +120,22 @@ mod tests {
             assert!(!manner().is_called(text), "{text}");
         }
         assert!(!Manner { names: vec![String::new()], ..Manner::default() }.is_called(", hello"));
+    }
+
+    #[test]
+    fn a_drill_is_asked_for_by_a_word_and_a_colon_and_by_nothing_else() {
+        let manner = Manner { drills: vec!["drill".into(), "exercice".into()], ..Manner::default() };
+        for text in
+            ["drill: erase it", "<@U0BOT> Drill : erase it", " <@U0BOT>, drill: x", "Exercice : efface"]
+        {
+            assert!(manner.asks_a_drill(text), "{text}");
+        }
+        for text in
+            ["drill erase it", "the drill: is on", "<@U0BOT> erase it, drill: no", "drills: x", "", ":"]
+        {
+            assert!(!manner.asks_a_drill(text), "{text}");
+        }
+        assert!(!Manner { drills: vec![" ".into()], ..Manner::default() }.asks_a_drill(": x"));
     }
 
     #[test]

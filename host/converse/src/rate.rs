@@ -30,18 +30,39 @@ const fn a_minute(count: i64) -> Pace {
     Pace { burst: count / 4 + 1, every_ms: 60_000 / count }
 }
 
-/// The paces a tool of Slack's goes by: of its method, and of the channel it speaks in.
-fn paces(tool: &str) -> Option<(&'static str, Pace, Option<Pace>)> {
+/// One bucket that a tool goes by.
+struct Of {
+    name: &'static str,
+    pace: Pace,
+    /// Whether there is one for each channel.
+    by_channel: bool,
+}
+
+const fn of_team(name: &'static str, pace: Pace) -> Of {
+    Of { name, pace, by_channel: false }
+}
+
+/// The buckets a tool of Slack's goes by: of its method, of the channel it speaks in, and, for what is only shown while
+/// a turn works, one that leaves most of the method's to others. The nearest is the last.
+fn paces(tool: &str) -> Vec<Of> {
+    let posts = || of_team("chat.postMessage", a_minute(240));
+    let updates = || of_team("chat.update", a_minute(50));
     // A message a second to one channel, a few at once; a workspace takes several hundred a minute.
-    let channel = Pace { burst: 2, every_ms: 1_000 };
-    Some(match tool {
-        "slack.post" | "slack.card" => ("chat.postMessage", a_minute(240), Some(channel)),
-        "slack.card-update" => ("chat.update", a_minute(50), None),
-        "slack.whisper" => ("chat.postEphemeral", a_minute(100), None),
-        "slack.react" => ("reactions.add", a_minute(50), None),
-        "slack.emoji" => ("emoji.list", a_minute(20), None),
-        _ => return None,
-    })
+    let channel =
+        || Of { name: "chat.postMessage", pace: Pace { burst: 2, every_ms: 1_000 }, by_channel: true };
+    match tool {
+        "slack.post" | "slack.card" | "slack.ask" => vec![posts(), channel()],
+        "slack.progress" => vec![posts(), of_team("progress", a_minute(60)), channel()],
+        "slack.card-update" | "slack.ask-update" | "slack.complete" => vec![updates()],
+        "slack.progress-change" => vec![of_team("progress-change", a_minute(25)), updates()],
+        "slack.progress-end" => vec![of_team("chat.delete", a_minute(50))],
+        "slack.status" => vec![of_team("assistant.threads.setStatus", a_minute(300))],
+        "slack.assistant-thread" => vec![of_team("assistant.threads", a_minute(50))],
+        "slack.whisper" => vec![of_team("chat.postEphemeral", a_minute(100))],
+        "slack.react" => vec![of_team("reactions.add", a_minute(50))],
+        "slack.emoji" => vec![of_team("emoji.list", a_minute(20))],
+        _ => Vec::new(),
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +83,12 @@ impl Buckets {
     /// Takes one call of `tool` in `channel` of `team` at `now`: how long it has to wait, in milliseconds. Nothing is
     /// taken when it would wait longer than [`PATIENCE_MS`]; then that is when to come again.
     pub fn take(&mut self, tool: &str, (team, channel): (&str, &str), now: Timestamp) -> Result<i64, i64> {
-        let Some((method, of_method, of_channel)) = paces(tool) else { return Ok(0) };
+        let paces = paces(tool);
+        if paces.is_empty() {
+            return Ok(0);
+        }
         self.forget(now);
-        let mut wanted = vec![((method.to_owned(), team.to_owned()), of_method)];
-        wanted.extend(of_channel.map(|pace| ((method.to_owned(), format!("{team}:{channel}")), pace)));
+        let wanted: Vec<_> = paces.iter().map(|of| (key(of, (team, channel)), of.pace)).collect();
         let wait = wanted.iter().map(|(key, pace)| self.wait(key, *pace, now)).max().unwrap_or(0);
         if wait > PATIENCE_MS {
             return Err(wait);
@@ -79,12 +102,11 @@ impl Buckets {
 
     /// Slack asked to wait before `tool` is called again.
     pub fn shut(&mut self, tool: &str, (team, channel): (&str, &str), wait_ms: u64, now: Timestamp) {
-        let Some((method, _, of_channel)) = paces(tool) else { return };
-        let wait = i64::try_from(wait_ms).unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         // A limit of a channel is told like one of the method: where there is one, it is the nearer cause.
-        let of = if of_channel.is_some() { format!("{team}:{channel}") } else { team.to_owned() };
+        let Some(of) = paces(tool).pop() else { return };
+        let wait = i64::try_from(wait_ms).unwrap_or(WAIT_MS_MAX).min(WAIT_MS_MAX);
         let bucket =
-            self.buckets.entry((method.to_owned(), of)).or_insert(Bucket { full_at: now.0, shut_until: 0 });
+            self.buckets.entry(key(&of, (team, channel))).or_insert(Bucket { full_at: now.0, shut_until: 0 });
         bucket.shut_until = bucket.shut_until.max(now.0.saturating_add(wait));
     }
 
@@ -100,6 +122,11 @@ impl Buckets {
             self.buckets.retain(|_, bucket| bucket.full_at > now.0 || bucket.shut_until > now.0);
         }
     }
+}
+
+fn key(of: &Of, (team, channel): (&str, &str)) -> (String, String) {
+    let whose = if of.by_channel { format!("{team}:{channel}") } else { team.to_owned() };
+    (of.name.to_owned(), whose)
 }
 
 #[cfg(test)]
@@ -129,6 +156,46 @@ mod tests {
         assert_eq!(buckets.take("slack.react", ("T2", "C1"), Timestamp(0)), Ok(0));
         assert_eq!(buckets.take("web.fetch", ("T1", "C1"), Timestamp(0)), Ok(0));
         assert_eq!(buckets.take("slack.post", ("T1", "C1"), Timestamp(26_000)), Ok(4_000));
+    }
+
+    #[test]
+    fn what_is_only_shown_leaves_room_for_what_is_said() {
+        let mut buckets = Buckets::default();
+        let mut changed = 0;
+        while let Ok(0) = buckets.take("slack.progress-change", ("T1", "C1"), Timestamp(0)) {
+            changed += 1;
+        }
+        assert_eq!(changed, 7, "a quarter of its own minute");
+        assert_eq!(buckets.take("slack.card-update", ("T1", "C1"), Timestamp(0)), Ok(0));
+        // What Slack asks of one shuts the method for all.
+        buckets.shut("slack.progress-change", ("T1", "C1"), 30_000, Timestamp(0));
+        assert_eq!(buckets.take("slack.card-update", ("T1", "C1"), Timestamp(0)), Err(30_000));
+    }
+
+    /// Two hundred threads, each with a line that changes whenever it may, for ten minutes.
+    #[test]
+    fn a_storm_of_two_hundred_threads_stays_below_what_slack_takes_of_a_workspace() {
+        let mut buckets = Buckets::default();
+        let (mut updates, mut posts) = (Vec::new(), std::collections::BTreeMap::<usize, Vec<i64>>::new());
+        for at in (0..600_000).step_by(500) {
+            for thread in 0..200_usize {
+                let channel = format!("C{}", thread % 10);
+                let mut take =
+                    |tool: &str| buckets.take(tool, ("T1", &channel), Timestamp(at)).map(|wait| at + wait);
+                updates.extend(take("slack.progress-change").ok());
+                if thread % 20 == 0 {
+                    updates.extend(take("slack.card-update").ok());
+                }
+                posts.entry(thread % 10).or_default().extend(take("slack.post").ok());
+            }
+        }
+        let most = |mut made: Vec<i64>, ms: i64| {
+            made.sort_unstable();
+            let within = |n: usize| made[n..].iter().take_while(|at| **at < made[n] + ms).count();
+            (0..made.len()).map(within).max().unwrap()
+        };
+        assert!(most(updates, 60_000) <= 50 + 13);
+        assert!(posts.into_values().all(|posts| most(posts, 1_000) <= 1 + 2));
     }
 
     proptest! {

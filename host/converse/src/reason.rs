@@ -66,6 +66,8 @@ reasons! {
     ExternalPerson "external-person" Context,
     /// Said at a terminal session, which is with the office.
     Terminal "terminal" Explicit,
+    /// It asks the office to try something without doing it: what would be sent is kept and shown to whoever asked.
+    Drill "drill" Explicit,
     /// It mentions the office.
     Mention "mention" Explicit,
     /// It calls the office by its name.
@@ -98,7 +100,9 @@ reasons! {
     LinkShared "link-shared" Context,
     /// Metadata was put on a message, changed or taken off.
     MessageMetadata "message-metadata" Ignored,
-    /// Somebody opened the assistant view, or what they look at changed; nothing was said.
+    /// Somebody opened a thread of the assistant view.
+    AssistantOpened "assistant-opened" Context,
+    /// What somebody looks at in the assistant view changed; nothing was said.
     AssistantView "assistant-view" Context,
     /// Somebody opened the office's Home tab.
     AppHome "app-home" Ignored,
@@ -118,6 +122,8 @@ reasons! {
     EmptyEvent "empty-event" Ignored,
     /// Somebody of the workspace used a button of an approval card; whether it counts, the gate says.
     ApprovalAnswer "approval-answer" Explicit,
+    /// Somebody of the workspace said with a button what became of an effect; whether it counts, the gate says.
+    EffectAnswer "effect-answer" Explicit,
     /// Somebody used another button, a menu or another element.
     BlockAction "block-action" Ignored,
     /// Somebody asked for the options of a menu.
@@ -126,7 +132,9 @@ reasons! {
     ViewSubmission "view-submission" Ignored,
     /// Somebody dismissed a form.
     ViewDismissal "view-dismissal" Ignored,
-    /// Somebody used a shortcut.
+    /// Somebody of the workspace asks the office about a message, with a shortcut on it.
+    MessageShortcut "message-shortcut" Explicit,
+    /// Somebody used another shortcut.
     Shortcut "shortcut" Ignored,
     /// Somebody used the office's slash command.
     SlashCommand "slash-command" Ignored,

@@ -303,7 +303,8 @@ fn duty(unknown_as: &EventId, attempt: u32) -> Origin {
 }
 
 /// The request that a person say what became of the effect that was left unknown by this event.
-fn request_id(unknown_as: &EventId) -> RequestId {
+#[must_use]
+pub fn request_id(unknown_as: &EventId) -> RequestId {
     RequestId::derived(&[unknown_as.as_str(), "effect"])
 }
 

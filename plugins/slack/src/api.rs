@@ -23,6 +23,15 @@ const RETRY_AFTER_MS_DEFAULT: u64 = 60_000;
 /// The longest wait that is believed, in milliseconds: a day.
 const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
+/// What Slack says to a call.
+#[derive(Debug)]
+pub enum Said {
+    /// It was done, with this answer.
+    Done(Value),
+    /// It was surely not done.
+    No(Failure),
+}
+
 /// The Web API as this plugin reaches it.
 pub struct Api<'a> {
     base: String,
@@ -85,6 +94,19 @@ impl<'a> Api<'a> {
     /// What keeps Slack from doing it, by kind, with a sentence that says what to do.
     pub fn send(&self, method: &str, body: &Value) -> Result<Value, Failure> {
         understand(method, &self.post(method, body)?, None)
+    }
+
+    /// Calls a method with a JSON body where a no is something to go on from.
+    ///
+    /// # Errors
+    /// When nobody knows whether it was done: no answer came, or one that says of itself that it may have been.
+    pub fn ask(&self, method: &str, body: &Value) -> Result<Said, Failure> {
+        let reply = self.post(method, body)?;
+        match understand(method, &reply, None) {
+            Ok(answer) => Ok(Said::Done(answer)),
+            Err(failure) if is_no(&reply, &failure) => Ok(Said::No(failure)),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Calls a method whose deed may be done already: an answer of `already` is as good as one of ok.
@@ -185,6 +207,12 @@ fn understand(method: &str, reply: &Reply, already: Option<&str>) -> Result<Valu
     }
 }
 
+/// Whether such an answer says that nothing was done. Of its own trouble Slack says that some of it may have been.
+fn is_no(reply: &Reply, failure: &Failure) -> bool {
+    let says_no = reply.status == 200 && !matches!(failure.kind, Kind::Malformed | Kind::Unavailable);
+    says_no || (400..500).contains(&reply.status)
+}
+
 fn limited(method: &str, reply: &Reply) -> Failure {
     let seconds = reply.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
     let wait_ms = seconds.map_or(RETRY_AFTER_MS_DEFAULT, |s| s.saturating_mul(1_000).min(RETRY_AFTER_MS_MAX));
@@ -245,6 +273,21 @@ mod tests {
         }
         let cut = Reply { cut: true, ..reply(200, &[], r#"{"ok":true}"#) };
         assert_eq!(understand("auth.test", &cut, None).unwrap_err().kind, Kind::Malformed);
+    }
+
+    #[test]
+    fn a_no_is_what_says_that_nothing_was_done() {
+        for (answer, no) in [
+            (reply(200, &[], r#"{"ok":false,"error":"unknown_method"}"#), true),
+            (reply(404, &[], r#"{"message":"Not Found"}"#), true),
+            (reply(429, &[], ""), true),
+            (reply(200, &[], r#"{"ok":false,"error":"fatal_error"}"#), false),
+            (reply(200, &[], "<html>"), false),
+            (reply(502, &[], "<html>"), false),
+        ] {
+            let failure = understand("chat.startStream", &answer, None).unwrap_err();
+            assert_eq!(is_no(&answer, &failure), no, "{answer:?}");
+        }
     }
 
     #[test]

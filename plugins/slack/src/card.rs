@@ -82,7 +82,7 @@ pub fn compose_card(card: &Card, place: &Place, until: &str, key: &EffectKey) ->
     if !calls.is_empty() {
         blocks.push(section(&format!("{calls}please answer.")));
     }
-    blocks.extend(fields(card));
+    blocks.extend(fields_of(&card.fields));
     blocks.extend(arguments);
     blocks.push(context(&[&about_arguments(card, is_cut), until]));
     blocks.push(buttons(card, is_cut));
@@ -100,7 +100,7 @@ pub fn compose_decided(card: &Card, channel: &ChannelId, ts: &Ts, state: &str) -
     check(card)?;
     let (arguments, is_cut) = arguments(card);
     let mut blocks = vec![header(&card.title), decided(state)];
-    blocks.extend(fields(card));
+    blocks.extend(fields_of(&card.fields));
     blocks.extend(arguments);
     blocks.push(context(&[&about_arguments(card, is_cut)]));
     let said = format!("{}: {state}", card.title);
@@ -131,7 +131,7 @@ fn check(card: &Card) -> Result<(), Failure> {
 }
 
 /// Plain text of at most `chars_max` characters once escaped, with an ellipsis where it is cut.
-fn plain(text: &str, chars_max: usize) -> Value {
+pub(crate) fn plain(text: &str, chars_max: usize) -> Value {
     let (shown, is_cut) = Untrusted::new(text).head(chars_max);
     let text = if is_cut {
         format!("{}…", Untrusted::new(text).head(chars_max.saturating_sub(1)).0.escaped())
@@ -141,20 +141,26 @@ fn plain(text: &str, chars_max: usize) -> Value {
     json!({ "type": "plain_text", "text": text, "emoji": false })
 }
 
-fn header(title: &str) -> Value {
+pub(crate) fn header(title: &str) -> Value {
     json!({ "type": "header", "text": plain(title, HEADER_CHARS_MAX) })
 }
 
-fn fields(card: &Card) -> Option<Value> {
+/// Lines of label and value.
+pub(crate) fn fields_of(fields: &[Field]) -> Option<Value> {
     let line = |field: &Field| plain(&format!("{}: {}", field.name, field.value), FIELD_CHARS_MAX);
-    let lines: Vec<Value> = card.fields.iter().map(line).collect();
+    let lines: Vec<Value> = fields.iter().take(FIELDS_MAX).map(line).collect();
     (!lines.is_empty()).then(|| json!({ "type": "section", "fields": lines }))
 }
 
 /// The arguments in code blocks, and whether there are more of them.
 fn arguments(card: &Card) -> (Vec<Value>, bool) {
-    let text = card.arguments.replace('`', BACKTICK);
-    let (shown, is_cut) = Untrusted::new(&text).head(ARGUMENTS_CHARS_MAX);
+    in_fences(&card.arguments, ARGUMENTS_CHARS_MAX)
+}
+
+/// The first `chars_max` characters of JSON text in code blocks, and whether there are more of them.
+pub(crate) fn in_fences(json: &str, chars_max: usize) -> (Vec<Value>, bool) {
+    let text = json.replace('`', BACKTICK);
+    let (shown, is_cut) = Untrusted::new(&text).head(chars_max);
     let room = SECTION_CHARS_MAX - FENCE_CHARS;
     let block = |piece: &Untrusted| section(&format!("```\n{}\n```", piece.escaped()));
     (shown.pieces(room, room).iter().map(block).collect(), is_cut)
@@ -174,12 +180,12 @@ fn about_arguments(card: &Card, is_cut: bool) -> String {
     }
 }
 
-fn context(lines: &[&str]) -> Value {
+pub(crate) fn context(lines: &[&str]) -> Value {
     let elements: Vec<Value> = lines.iter().map(|line| plain(line, FIELD_CHARS_MAX)).collect();
     json!({ "type": "context", "elements": elements })
 }
 
-fn decided(state: &str) -> Value {
+pub(crate) fn decided(state: &str) -> Value {
     json!({ "type": "section", "text": plain(state, STATE_CHARS_MAX) })
 }
 

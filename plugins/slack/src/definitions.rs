@@ -1,5 +1,7 @@
 //! The tools as a model sees them.
 
+mod live;
+
 use guest::Definition;
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,9 @@ use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX, TEXT_TAKEN_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home()]
+    let mut all = vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home()];
+    all.extend(live::all());
+    all
 }
 
 fn channel() -> Value {
@@ -32,12 +36,27 @@ fn post() -> Definition {
                 "thread_ts": ts("The ts of the message whose thread this goes to."),
                 "text": { "type": "string", "minLength": 1, "maxLength": TEXT_TAKEN_CHARS_MAX },
                 "mention": mention(),
+                "stream": recipient(),
             },
             "required": ["channel", "text"],
             "additionalProperties": false,
         }),
         output_schema: posted_whole(),
     }
+}
+
+/// Who sees a message grow.
+fn recipient() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "user": { "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$" },
+            "team": { "type": "string", "pattern": "^[TE][A-Z0-9]{2,}$" },
+        },
+        "required": ["user", "team"],
+        "additionalProperties": false,
+        "description": "For whom the text is streamed, where it is long enough. Filled by the host.",
+    })
 }
 
 /// Where a message stands, and what became of the part of its text that did not fit.
@@ -51,8 +70,15 @@ fn posted_whole() -> Value {
                         posted.",
     });
     let mut schema = posted();
+    let unfinished = json!({
+        "type": "object",
+        "properties": { "shown": { "type": "integer" }, "of": { "type": "integer" } },
+        "additionalProperties": false,
+        "description": "Where the message broke off: how many of its pieces surely stand there.",
+    });
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert("rest".to_owned(), rest);
+        properties.insert("unfinished".to_owned(), unfinished);
     }
     schema
 }

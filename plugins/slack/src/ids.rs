@@ -59,6 +59,14 @@ id!(
     Emoji, "the name of an emoji, such as eyes", is_emoji
 );
 id!(
+    /// A workspace: `T…`, or `E…` where the app is installed for an organisation.
+    TeamId, "a workspace's id such as T0123ABCD", is_team
+);
+id!(
+    /// What a button does, such as `effect.happened`. The host reads the same word from the click.
+    Action, "the name of an action, such as effect.happened", is_action
+);
+id!(
     /// A call that waits for a person's yes: what a button of its card carries, and says nothing else.
     ApprovalId, "the id of an approval, such as approval_0123abcd", is_approval
 );
@@ -96,6 +104,15 @@ fn is_id(text: &str, firsts: &[char]) -> bool {
 
 fn is_user(text: &str) -> bool {
     is_id(text, &['U', 'W'])
+}
+
+fn is_team(text: &str) -> bool {
+    is_id(text, &['T', 'E'])
+}
+
+fn is_action(text: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    text.len() <= ID_CHARS_MAX && text.contains('.') && text.split('.').all(is_word)
 }
 
 fn is_channel(text: &str) -> bool {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::api::Api;
 use crate::ids::Ts;
 use crate::message::{Message, compose_all, in_thread};
+use crate::tools::placed;
 
 /// The most messages of one text; what is longer still stands in the file alone, or is refused.
 const MESSAGES_MAX: usize = 5;
@@ -23,8 +24,8 @@ const FILE_NAME: &str = "answer.md";
 /// What became of a long text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Posted {
-    /// Slack's answer to the first message.
-    pub answer: Value,
+    /// Where the first message stands.
+    pub output: Value,
     /// What else there is: the id of the file, or how many messages of how many were posted.
     pub rest: Option<Value>,
 }
@@ -32,15 +33,16 @@ pub struct Posted {
 /// Posts `message`, whatever its length.
 ///
 /// # Errors
-/// As [`compose_all`] and [`Api::send`] for the first message. What goes wrong after that is told in the answer: the
-/// first message is there.
+/// As [`compose_all`], [`Api::send`] and [`placed`] for the first message. What goes wrong after that is told in the
+/// answer: the first message is there.
 pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
     let bodies = compose_all(message)?;
     let Some((first, more)) = bodies.split_first() else {
         return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to post"));
     };
     if more.is_empty() {
-        return Ok(Posted { answer: say(first, api)?, rest: None });
+        let output = placed(&say(first, api)?, message.thread.is_some(), api)?;
+        return Ok(Posted { output, rest: None });
     }
     let file = api.hand_over(FILE_NAME, message.text.raw().as_bytes());
     if let (Err(failure), true) = (&file, bodies.len() > MESSAGES_MAX) {
@@ -51,8 +53,8 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
         );
         return Err(Failure::new(Kind::TooLarge, text));
     }
-    let answer = say(first, api)?;
-    let thread = message.thread.cloned().or_else(|| ts_of(&answer));
+    let output = placed(&say(first, api)?, message.thread.is_some(), api)?;
+    let thread = message.thread.cloned().or_else(|| ts_of(&output));
     if let Ok(id) = &file
         && let Some(thread) = &thread
     {
@@ -62,11 +64,11 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
             "thread_ts": thread.as_str(),
         });
         if api.send("files.completeUploadExternal", &shared).is_ok() {
-            return Ok(Posted { answer, rest: Some(json!({ "file": id })) });
+            return Ok(Posted { output, rest: Some(json!({ "file": id })) });
         }
     }
     let (done, all) = (1 + follow(more, thread.as_ref(), api), bodies.len());
-    Ok(Posted { answer, rest: Some(json!({ "messages": done, "of": all })) })
+    Ok(Posted { output, rest: Some(json!({ "messages": done, "of": all })) })
 }
 
 /// Posts one message. When Slack does not take its blocks, however well they are formed here, the same words go without

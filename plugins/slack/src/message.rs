@@ -168,6 +168,29 @@ pub fn named(body: &mut Map<String, Value>, key: &EffectKey) {
     body.insert("metadata".to_owned(), metadata);
 }
 
+/// The most that one piece of a streamed message holds, in characters: a few sentences.
+const PIECE_CHARS_MAX: usize = 600;
+
+/// The texts of the blocks of a message that is seen to grow; nothing where it does not fit into one.
+pub fn streamed(text: Untrusted) -> Option<Vec<String>> {
+    let sections = pieces(&blocks(text.raw()), PIECE_CHARS_MAX, PIECE_CHARS_MAX);
+    let size: usize = sections.iter().map(|section| section.encode_utf16().count()).sum();
+    (sections.len() <= BLOCKS_MAX && size <= TEXT_CHARS_MAX).then_some(sections)
+}
+
+/// What is escaped already, as long as a fallback may be.
+pub fn cut_fallback(escaped: &str) -> String {
+    let mut cut: String = escaped.chars().take(FALLBACK_CHARS_MAX - 1).collect();
+    if cut.len() < escaped.len() {
+        // An entity that is cut in two would be shown as its letters.
+        if let Some(at) = cut.rfind('&').filter(|at| !cut.get(*at..).unwrap_or_default().contains(';')) {
+            cut.truncate(at);
+        }
+        cut.push('…');
+    }
+    cut
+}
+
 /// The mentions, each with a space behind it.
 pub fn asked(mentions: &[Mention]) -> String {
     mentions.iter().map(|mention| format!("{} ", mention.written())).collect()

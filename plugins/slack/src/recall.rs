@@ -1,7 +1,8 @@
 //! Reading back: whether a message that may have been posted is there.
 //!
 //! Every message carries the name of its effect as metadata ([`crate::message::named`]), so it is known again whatever
-//! Slack made of its text. The channel's history, or the thread's replies, is read around the time of the post;
+//! Slack made of its text. One that was streamed carries it in the ids of its blocks too, and in its metadata once it is
+//! whole: by these, one that broke off is told from one that did not. The channel's history, or the thread's replies, is read around the time of the post;
 //! *absent* is said only of what was read to its end. A message that somebody deleted is absent too.
 
 use guest::{Effect, Failure, Kind, Memory};
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::ids::{ChannelId, EffectKey, Ts};
-use crate::message::METADATA_TYPE;
+use crate::message::{METADATA_TYPE, streamed};
+use crate::text::Untrusted;
 
 /// How long before the host's time of the post its message may stand, in milliseconds: twice what the host lets its
 /// clock and Slack's differ.
@@ -28,6 +30,8 @@ const PAGES_MAX: usize = 10;
 struct Posted {
     channel: ChannelId,
     thread_ts: Option<Ts>,
+    #[serde(default)]
+    text: String,
 }
 
 /// Looks for the message of a post or a card.
@@ -37,11 +41,10 @@ struct Posted {
 pub fn message(effect: &Effect, api: &Api) -> Result<Memory, Failure> {
     let place: Posted = effect.read()?;
     let key = EffectKey::parse(&effect.key)?;
-    let in_thread = place.thread_ts.is_some();
     let window = Window::around(effect.around_ms);
     if let Some(thread) = &place.thread_ts {
         match look("conversations.replies", &place.channel, Some(thread), &window, &key, api) {
-            Ok(Looked::Found(found)) => return Ok(Memory::Found(reference(&place, &found, in_thread))),
+            Ok(Looked::Found(found)) => return Ok(Memory::Found(reference(&place, &found, &key))),
             Ok(Looked::TooMany) => return Ok(too_many()),
             // Where the thread is gone the message stands in the channel, if anywhere.
             Ok(Looked::Nothing) => {}
@@ -50,7 +53,7 @@ pub fn message(effect: &Effect, api: &Api) -> Result<Memory, Failure> {
         }
     }
     Ok(match look("conversations.history", &place.channel, None, &window, &key, api)? {
-        Looked::Found(found) => Memory::Found(reference(&place, &found, in_thread)),
+        Looked::Found(found) => Memory::Found(reference(&place, &found, &key)),
         Looked::TooMany => too_many(),
         Looked::Nothing => Memory::Absent,
     })
@@ -64,12 +67,17 @@ fn too_many() -> Memory {
 }
 
 /// What the post would have given back.
-fn reference(place: &Posted, message: &Value, in_thread: bool) -> Value {
+fn reference(place: &Posted, message: &Value, key: &EffectKey) -> Value {
     let text = |key: &str| message.get(key).and_then(Value::as_str);
     let mut reference = json!({ "channel": place.channel.as_str(), "ts": text("ts") });
+    let Some(fields) = reference.as_object_mut() else { return reference };
     let thread = text("thread_ts");
-    if let Some(fields) = reference.as_object_mut().filter(|_| in_thread || thread.is_some()) {
+    if place.thread_ts.is_some() || thread.is_some() {
         fields.insert("thread_ts".to_owned(), json!(thread));
+    }
+    if !says(message, key) {
+        let of = streamed(Untrusted::new(&place.text)).map_or(0, |texts| texts.len());
+        fields.insert("unfinished".to_owned(), json!({ "shown": pieces_of(message, key), "of": of }));
     }
     reference
 }
@@ -139,10 +147,23 @@ fn look(
 
 /// Whether the message carries the name of this effect, and says where it stands.
 fn is_named(message: &Value, key: &EffectKey) -> bool {
+    message.get("ts").is_some_and(Value::is_string) && (says(message, key) || pieces_of(message, key) > 0)
+}
+
+/// Whether its metadata is that of this effect: then all of it is there.
+fn says(message: &Value, key: &EffectKey) -> bool {
     let at = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
     at("/metadata/event_type") == Some(METADATA_TYPE)
         && at("/metadata/event_payload/key") == Some(key.as_str())
-        && at("/ts").is_some()
+}
+
+/// How many of its blocks are pieces of this effect.
+fn pieces_of(message: &Value, key: &EffectKey) -> usize {
+    let of_it = |block: &&Value| {
+        let id = block.get("block_id").and_then(Value::as_str).unwrap_or_default();
+        id.rsplit_once('.').is_some_and(|(effect, _)| effect == key.as_str())
+    };
+    message.get("blocks").and_then(Value::as_array).map_or(0, |blocks| blocks.iter().filter(of_it).count())
 }
 
 #[cfg(test)]
@@ -247,6 +268,28 @@ mod tests {
             let said = recalled(&effect(input.clone()), &Office, &wire).unwrap();
             assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": null})));
         }
+    }
+
+    #[test]
+    fn a_message_that_broke_off_is_found_by_its_blocks_and_said_to_be_unfinished() {
+        let text = "A sentence of some length, and another one beside it. ".repeat(40);
+        let input = json!({"channel": "C012", "thread_ts": "1.0", "text": text});
+        let mut broken = json!({"ts": "2.0", "thread_ts": "1.0", "blocks": [
+            {"type": "section", "block_id": "effect_1.0"}, {"type": "section", "block_id": "effect_1.1"},
+            {"type": "section", "block_id": "effect_10.2"}, {"type": "section"}]});
+        let other = json!({"ts": "3.0", "thread_ts": "1.0", "blocks": [{"type": "section", "block_id": "effect_10.0"}]});
+        let wire = Pages::of(&[page(json!([{"ts": "1.0"}, other, broken]), "")]);
+        let said = recalled(&effect(input.clone()), &Office, &wire).unwrap();
+        let of = json!({"shown": 2, "of": 4});
+        assert_eq!(
+            said,
+            Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0", "unfinished": of}))
+        );
+        // Once it is whole, it says so.
+        broken["metadata"] = ours("2.0", "effect_1")["metadata"].clone();
+        let wire = Pages::of(&[page(json!([broken]), "")]);
+        let said = recalled(&effect(input), &Office, &wire).unwrap();
+        assert_eq!(said, Memory::Found(json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"})));
     }
 
     #[test]

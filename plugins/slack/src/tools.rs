@@ -4,11 +4,12 @@ use guest::{Failure, Kind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::api::Api;
+use crate::api::{Api, Said};
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
 use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
 use crate::long::{self, Posted};
 use crate::message::{Message, compose_home, compose_whisper};
+use crate::stream::{self, Recipient};
 use crate::text::{Mention, Untrusted};
 
 /// The input of `slack.post`.
@@ -20,12 +21,13 @@ pub struct Post {
     text: String,
     #[serde(default)]
     mention: Vec<UserId>,
+    stream: Option<Recipient>,
 }
 
-/// Posts a message.
+/// Posts a message: as one that is seen to grow where that is wanted and it is one that can, else as it is.
 ///
 /// # Errors
-/// See [`long::post`]; [`Kind::Malformed`] when the answer does not name the message.
+/// See [`long::post`] and [`placed`].
 pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
     let mentions = mentions(input.mention);
     let message = Message {
@@ -35,8 +37,12 @@ pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
         text: Untrusted::new(&input.text),
         key: &EffectKey::parse(key)?,
     };
-    let Posted { answer, rest } = long::post(&message, api)?;
-    let mut output = posted(&answer, input.thread_ts.is_some())?;
+    if let Some(to) = &input.stream
+        && let Some(output) = stream::post(&message, to, api)?
+    {
+        return Ok(output);
+    }
+    let Posted { mut output, rest } = long::post(&message, api)?;
     if let (Some(fields), Some(rest)) = (output.as_object_mut(), rest) {
         fields.insert("rest".to_owned(), rest);
     }
@@ -44,7 +50,7 @@ pub fn post(input: Post, key: &str, api: &Api) -> Result<Value, Failure> {
 }
 
 /// Each of them once.
-fn mentions(users: Vec<UserId>) -> Vec<Mention> {
+pub fn mentions(users: Vec<UserId>) -> Vec<Mention> {
     let mut asked: Vec<UserId> = Vec::new();
     for user in users {
         if !asked.contains(&user) {
@@ -52,6 +58,30 @@ fn mentions(users: Vec<UserId>) -> Vec<Mention> {
         }
     }
     asked.into_iter().map(Mention::new).collect()
+}
+
+/// What was posted, where it was to stand. A reply whose thread is gone, which Slack puts into the channel instead, is
+/// taken back: nobody there has asked for it.
+///
+/// # Errors
+/// [`Kind::Malformed`] when the answer does not name the message; [`Kind::NotFound`] when it was taken back.
+pub fn placed(answer: &Value, in_thread: bool, api: &Api) -> Result<Value, Failure> {
+    let output = posted(answer, in_thread)?;
+    let strays =
+        in_thread && answer.get("message").is_some() && output.get("thread_ts").is_some_and(Value::is_null);
+    if !strays {
+        return Ok(output);
+    }
+    let at = json!({ "channel": output.get("channel"), "ts": output.get("ts") });
+    match api.ask("chat.delete", &at) {
+        Ok(Said::Done(_)) => {
+            let message = "the message that this was a reply to is gone, and Slack put it into the channel: it was \
+                           taken back";
+            Err(Failure::new(Kind::NotFound, message))
+        }
+        // It stands there, and the output says so.
+        Ok(Said::No(_)) | Err(_) => Ok(output),
+    }
 }
 
 /// What Slack says it posted, and not what was asked: a reply to a deleted message may have gone to the
@@ -98,7 +128,7 @@ pub fn card(input: NewCard, key: &str, api: &Api) -> Result<Value, Failure> {
     let place = Place { channel: &channel, thread: thread_ts.as_ref(), mentions: &mentions };
     let card = Card { approval, title, fields, arguments, digest };
     let body = compose_card(&card, &place, &until, &EffectKey::parse(key)?)?;
-    posted(&api.send("chat.postMessage", &body)?, thread_ts.is_some())
+    placed(&api.send("chat.postMessage", &body)?, thread_ts.is_some(), api)
 }
 
 /// The input of `slack.card-update`.
@@ -247,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::answer;
+    use crate::tests::{Told, asked_of};
 
     /// Answers every request alike, and keeps what was asked.
     struct Canned {
@@ -311,9 +342,21 @@ mod tests {
     #[test]
     fn a_reply_that_slack_put_elsewhere_is_reported_as_it_is() {
         let reply = json!({"channel": "C012", "thread_ts": "1.0", "text": "Hello"});
-        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}));
-        let output = answer(&call("slack.post", reply), &OFFICE, &wire).unwrap();
+        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0"}));
+        let output = answer(&call("slack.post", reply.clone()), &OFFICE, &wire).unwrap();
         assert_eq!(output, json!({"channel": "C012", "ts": "2.0", "thread_ts": null}));
+        // Where Slack says that it stands in the channel, it is taken back, or said to be there when that fails.
+        let strayed = || Told::Ok(json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}));
+        let there = json!({"channel": "C012", "ts": "2.0", "thread_ts": null});
+        for (end, output) in [
+            (Told::Ok(json!({"ok": true})), Err(Kind::NotFound)),
+            (Told::No("cant_delete_message"), Ok(there.clone())),
+            (Told::Lost, Ok(there)),
+        ] {
+            let (came, asked) = asked_of(call("slack.post", reply.clone()), &[strayed(), end]);
+            assert_eq!(came.map_err(|failure| failure.kind), output);
+            assert_eq!(asked[1], ("chat.delete".to_owned(), json!({"channel": "C012", "ts": "2.0"})));
+        }
         let top =
             answer(&call("slack.post", json!({"channel": "C012", "text": "Hello"})), &OFFICE, &wire).unwrap();
         assert_eq!(top, json!({"channel": "C012", "ts": "2.0"}));

@@ -8,7 +8,7 @@ use super::duty::{Duty, done, told};
 use super::show::CARD;
 use crate::wire::Office;
 use anyhow::Result;
-use converse::{Click, card};
+use converse::{Click, Says, card};
 use event::{ApprovalId, ConnectionIdentified, DeliveryClassified, Event, Fact, PrincipalId};
 use fold::approval::{ApprovalState, CannotApprove};
 use fold::setting;
@@ -32,8 +32,14 @@ pub(super) async fn click(desk: &Desk<'_>, event: &Event, classified: &DeliveryC
     let own = record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
     let own: Option<ConnectionIdentified> = fold::decode(own.as_ref());
     let Ok(click) = converse::click(&delivery, own.as_ref()) else { return Ok(()) };
-    let Some(why) = taken(desk, &click).await? else { return Ok(()) };
-    tracing::info!(by = %click.by, approval = %click.approval, why, "an answer was not taken");
+    let why = match &click.says {
+        Says::Approval { approval, yes } => taken(desk, &click, (approval, *yes)).await?,
+        Says::Effect { effect, saw } => {
+            super::unknown::clicked(desk, &classified.delivery, &click, (effect, *saw)).await?
+        }
+    };
+    let Some(why) = why else { return Ok(()) };
+    tracing::info!(by = %click.by, says = ?click.says, why, "an answer was not taken");
     let input = card::whisper(&click.channel, click.thread_ts.as_deref(), &click.user, &why);
     let duty = Duty {
         event: &id,
@@ -49,9 +55,13 @@ pub(super) async fn click(desk: &Desk<'_>, event: &Event, classified: &DeliveryC
 }
 
 /// Hands a click to the gate; why it is not taken, when it is not.
-async fn taken(desk: &Desk<'_>, click: &Click) -> Result<Option<String>> {
+async fn taken(
+    desk: &Desk<'_>,
+    click: &Click,
+    (approval, yes): (&ApprovalId, bool),
+) -> Result<Option<String>> {
     let gate = &desk.office.gate;
-    let Some(row) = gate.approval(&click.approval).await? else {
+    let Some(row) = gate.approval(approval).await? else {
         return Ok(Some(CannotApprove::NotAsked.to_string()));
     };
     let told = told(desk, &row.asked_as, CARD).await?;
@@ -65,20 +75,22 @@ async fn taken(desk: &Desk<'_>, click: &Click) -> Result<Option<String>> {
     if !is_at {
         return Ok(Some("this is not the card that asks for it".to_owned()));
     }
-    let answer = if click.yes { Answer::Yes } else { Answer::No(String::new()) };
-    match gate.answer(&click.approval, &click.by, answer).await {
+    let answer = if yes { Answer::Yes } else { Answer::No(String::new()) };
+    match gate.answer(approval, &click.by, answer).await {
         Ok(_) => Ok(None),
-        Err(AnswerError::Approval(CannotApprove::Answered(state))) if is_same(&state, click) => Ok(None),
+        Err(AnswerError::Approval(CannotApprove::Answered(state))) if is_same(&state, (&click.by, yes)) => {
+            Ok(None)
+        }
         Err(AnswerError::Gate(error)) => Err(error.into()),
         Err(why) => Ok(Some(why.to_string())),
     }
 }
 
 /// Whether this person has said the same before.
-fn is_same(state: &ApprovalState, click: &Click) -> bool {
+fn is_same(state: &ApprovalState, (who, yes): (&PrincipalId, bool)) -> bool {
     match state {
-        ApprovalState::Given { by } | ApprovalState::Spent { by } => click.yes && *by == click.by,
-        ApprovalState::Denied { by } => !click.yes && *by == click.by,
+        ApprovalState::Given { by } | ApprovalState::Spent { by } => yes && by == who,
+        ApprovalState::Denied { by } => !yes && by == who,
         ApprovalState::Asked | ApprovalState::Expired => false,
     }
 }
@@ -120,22 +132,12 @@ impl front::Answers for Owner {
 #[cfg(test)]
 mod tests {
     use super::is_same;
-    use converse::Click;
-    use event::{ApprovalId, PrincipalId};
+    use event::PrincipalId;
     use fold::approval::ApprovalState;
 
     #[test]
     fn only_the_same_answer_of_the_same_person_is_the_same() {
         let person = |name: &str| PrincipalId::parse(name).unwrap();
-        let click = |yes| Click {
-            approval: ApprovalId::parse("approval_1").unwrap(),
-            yes,
-            by: person("person_slack.T1.U1"),
-            user: "U1".into(),
-            channel: "C1".into(),
-            ts: "1.0".into(),
-            thread_ts: None,
-        };
         let (mine, theirs) = (person("person_slack.T1.U1"), person("person_slack.T1.U2"));
         for (state, yes, same) in [
             (ApprovalState::Given { by: mine.clone() }, true, true),
@@ -148,7 +150,7 @@ mod tests {
             (ApprovalState::Expired, true, false),
             (ApprovalState::Expired, false, false),
         ] {
-            assert_eq!(is_same(&state, &click(yes)), same, "{state:?} {yes}");
+            assert_eq!(is_same(&state, (&person("person_slack.T1.U1"), yes)), same, "{state:?} {yes}");
         }
     }
 }

@@ -43,8 +43,17 @@ pub(super) struct Told {
     /// What came back, once it was sent.
     pub(super) sent: Option<Value>,
     unknown: bool,
+    /// Whether it was about to be sent and nothing is known of it yet.
+    under_way: bool,
     /// Whether it was captured in a drill: nothing was sent, and nothing will be.
     captured: bool,
+}
+
+impl Told {
+    /// Whether it is just being made, by this host or another.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way
+    }
 }
 
 /// What the record says about the call of this kind for `event`.
@@ -52,6 +61,10 @@ pub(super) async fn told(desk: &Desk<'_>, event: &EventId, kind: &str) -> Result
     let stream = fold::approval::stream(&origin(event, kind, 1));
     let mut told = Told::default();
     for event in desk.office.record.read_stream(&stream, Position(1), STORY_EVENTS_MAX).await? {
+        told.under_way = match &event.fact {
+            Fact::EffectIntended(_) => true,
+            fact => told.under_way && fold::effect::effect_of(fact).is_none(),
+        };
         match event.fact {
             Fact::CallAdmitted(body) => told.tries = told.tries.max(body.origin.attempt()),
             Fact::CallDenied(body) => told.tries = told.tries.max(body.origin.attempt()),

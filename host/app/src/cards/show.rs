@@ -17,8 +17,6 @@ use std::collections::BTreeSet;
 pub(super) const CARD: &str = "card";
 /// Events of one call's stream that are read: a try leaves about four.
 const STORY_EVENTS_MAX: usize = 256;
-/// Events at the beginning of a turn among which its opening is; it is the first.
-const OPENING_EVENTS_MAX: usize = 1;
 
 /// The exact arguments of a call as JSON text, of which nothing steers whoever shows it.
 #[must_use]
@@ -40,7 +38,7 @@ pub(super) async fn card(desk: &Desk<'_>, event: &Event, asked: &ApprovalAsked) 
     let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
     let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
     let mention: Vec<String> = owner(desk).await?.into_iter().collect();
-    let input = card::asking(asked, &arguments(asked), destination, &mention);
+    let input = card::asking(asked, &arguments(asked), &destination, &mention);
     done(desk, duty(event, event, asked, card::TOOL_CARD, input)).await
 }
 
@@ -137,17 +135,12 @@ fn decided(fact: &Fact) -> Option<&ApprovalId> {
 }
 
 /// Where a turn answers.
-async fn reply_to(desk: &Desk<'_>, turn: &TurnId) -> Result<Option<ReplyTo>> {
-    let stream = turn::turn_stream(turn);
-    let opening = desk.office.record.read_stream(&stream, Position(1), OPENING_EVENTS_MAX).await?;
-    Ok(opening.into_iter().find_map(|event| match event.fact {
-        Fact::TurnOpened(body) => body.reply_to,
-        _ => None,
-    }))
+pub(super) async fn reply_to(desk: &Desk<'_>, turn: &TurnId) -> Result<Option<ReplyTo>> {
+    Ok(crate::live::opening(desk.office, turn).await?.and_then(|(_, body)| body.reply_to))
 }
 
 /// The owner as Slack names them, when they are a member of the office's workspace: whom a card asks.
-async fn owner(desk: &Desk<'_>) -> Result<Option<String>> {
+pub(super) async fn owner(desk: &Desk<'_>) -> Result<Option<String>> {
     let row = desk.office.record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
     let Some(own) = fold::decode::<ConnectionIdentified>(row.as_ref()) else { return Ok(None) };
     let ours = format!("person_{}.{}.", converse::SOURCE_SLACK, own.team);

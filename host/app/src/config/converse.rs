@@ -39,6 +39,9 @@ pub struct ConverseConfig {
     pub mutes: BTreeSet<String>,
     /// The emoji put on a message of somebody who asked, as soon as its turn begins; none when absent.
     pub seen: Option<String>,
+    /// Words that ask for a drill when they stand before a colon at the beginning of what addresses the office.
+    #[serde(default = "drills")]
+    pub drill: Vec<String>,
     /// How often in a row another program may get it to speak, without a person in between.
     #[serde(default)]
     pub program_hops_max: u32,
@@ -54,6 +57,7 @@ impl Default for ConverseConfig {
             names: Vec::new(),
             mutes: mutes(),
             seen: None,
+            drill: drills(),
             program_hops_max: 0,
         }
     }
@@ -61,6 +65,11 @@ impl Default for ConverseConfig {
 
 fn yes() -> bool {
     true
+}
+
+/// What asks for a drill.
+fn drills() -> Vec<String> {
+    vec!["drill".to_owned()]
 }
 
 /// What people put on a thread that they want to be left alone with.
@@ -90,6 +99,12 @@ impl ConverseConfig {
         if let Some(name) = self.names.iter().find(short) {
             bail!("`[converse] names` has `{name}`: a name has at least {NAME_CHARS_MIN} characters");
         }
+        if let Some(word) = self.drill.iter().find(short) {
+            bail!("`[converse] drill` has `{word}`: a word has at least {NAME_CHARS_MIN} characters");
+        }
+        if self.drill.len() > NAMES_MAX {
+            bail!("`[converse] drill` has {} words: at most {NAMES_MAX}", self.drill.len());
+        }
         if self.names.len() > NAMES_MAX {
             bail!("`[converse] names` has {} names: at most {NAMES_MAX}", self.names.len());
         }
@@ -108,6 +123,7 @@ impl ConverseConfig {
             mode: self.mode,
             channels: self.channels.clone(),
             names: self.names.clone(),
+            drills: self.drill.clone(),
             mutes: self.mutes.iter().map(|emoji| emoji.trim_matches(':').to_owned()).collect(),
             hops_max: self.program_hops_max,
         })

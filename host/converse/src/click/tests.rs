@@ -1,6 +1,6 @@
 //! Clicks as Slack sends them, each field in turn as it should not be.
 
-use super::{Click, click};
+use super::{Click, Saw, Says, click};
 use crate::{Arrival, Reason, classify};
 use event::{Class, ConnectionIdentified, DeliveryReceived};
 use serde_json::{Value, json};
@@ -64,17 +64,35 @@ fn a_click_on_a_card_is_an_answer_of_whoever_clicked() {
     let clicked = delivery(payload());
     assert_eq!(asks(&clicked), Reason::ApprovalAnswer);
     assert_eq!(Reason::ApprovalAnswer.class(), Class::Explicit);
-    let Click { approval, yes, by, user, channel, ts, thread_ts } = click(&clicked, Some(&own())).unwrap();
-    assert_eq!((approval.as_str(), yes, by.as_str()), ("approval_0a", true, "person_slack.T1.U1"));
+    let Click { says, by, user, channel, ts, thread_ts } = click(&clicked, Some(&own())).unwrap();
+    let approval = event::ApprovalId::parse("approval_0a").unwrap();
+    assert_eq!(says, Says::Approval { approval: approval.clone(), yes: true });
+    assert_eq!(by.as_str(), "person_slack.T1.U1");
     assert_eq!(
         (user.as_str(), channel.as_str(), ts.as_str(), thread_ts.as_deref()),
         ("U1", "C1", "3.0", Some("1.0"))
     );
     let no = with("/actions/0/action_id", json!("approval.no"));
-    assert!(!click(&no, Some(&own())).unwrap().yes);
+    assert_eq!(click(&no, Some(&own())).unwrap().says, Says::Approval { approval, yes: false });
     // Older and smaller payloads name the person's workspace nowhere but in the installation.
     let small = with("/user", json!({"id": "U1"}));
     assert_eq!(click(&small, Some(&own())).unwrap().by.as_str(), "person_slack.T1.U1");
+}
+
+#[test]
+fn a_click_may_say_what_became_of_an_effect() {
+    for (action, saw) in
+        [("effect.happened", Saw::Happened), ("effect.absent", Saw::Absent), ("effect.again", Saw::Again)]
+    {
+        let mut payload = payload();
+        payload["actions"][0]["action_id"] = json!(action);
+        assert_eq!(asks(&delivery(payload.clone())), Reason::BlockAction, "an approval is no effect");
+        payload["actions"][0]["value"] = json!("effect_0a");
+        let clicked = delivery(payload);
+        assert_eq!(asks(&clicked), Reason::EffectAnswer);
+        let effect = event::EffectId::parse("effect_0a").unwrap();
+        assert_eq!(click(&clicked, Some(&own())).unwrap().says, Says::Effect { effect, saw });
+    }
 }
 
 #[test]

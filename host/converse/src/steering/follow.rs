@@ -1,16 +1,19 @@
-//! Following the record: each classified message about a topic with a running turn steers that turn.
+//! Following the record: each classified message about a topic with a running turn steers that turn, and the deletion
+//! of the message that woke it stops it: nobody waits for an answer any more.
 //!
 //! What it does is decided in the transaction of its append, on the turn's inbox as it stands there: a message either
 //! comes into the inbox before the turn's finish stands, or it waits for a turn of its own. Its id is derived from turn
 //! and message, so that several hosts, and a host that starts again, say it once.
 
+use crate::arrival::Arrival;
 use crate::reason::Reason;
 use crate::steering::{allowed, steering};
 use event::{
     Actor, Class, DeliveryClassified, Event, EventId, Expected, Fact, GlobalPosition, Label, MessageReceived,
-    PrincipalId, Proposed, Steering, StreamName, TurnSteered,
+    PrincipalId, Proposed, Steering, StreamName, Topic, TurnSteered,
 };
 use fold::inbox::{InboxRow, Inboxes, RunningRow, message_key, topic_key, turn_key};
+use fold::message::{MessageRow, Messages};
 use fold::{Projection, decode};
 use record::{Append, Decided, Error, Record, RowKey};
 use std::collections::BTreeSet;
@@ -76,25 +79,67 @@ async fn concerns(
     who: &Steerers,
     (event, classified): (&Event, &DeliveryClassified),
 ) -> Result<(), Error> {
+    if classified.reason == Reason::Deletion.word() {
+        return taken_back(record, host, (event, classified)).await;
+    }
     let (Some(topic), Some(message)) = (&classified.topic, &classified.message) else { return Ok(()) };
     if classified.class == Class::Ignored {
         return Ok(());
     }
-    let running = record.row(Inboxes.name(), &topic_key(topic)).await?;
-    let running: RunningRow = decode(running.as_ref()).unwrap_or_default();
-    if running.turns.is_empty() {
+    let running = running(record, topic).await?;
+    if running.is_empty() {
         return Ok(());
     }
     let Some(said) = record.event(message).await? else { return Ok(()) };
-    for turn in running.turns {
-        let row = record.row(Inboxes.name(), &turn_key(&turn)).await?;
-        let Some(inbox) = decode::<InboxRow>(row.as_ref()) else { continue };
+    for inbox in running {
         // What was asked before the turn opened is what the turn looks at.
         if event.global_position <= inbox.opened_at || !inbox.takes(message) {
             continue;
         }
         let asker = asker(record, &inbox.woken_by).await?;
         let Some(steered) = steered(&inbox, &said, classified, (who, asker.as_ref())) else { continue };
+        append(record, host, event, steered).await?;
+    }
+    Ok(())
+}
+
+/// The inboxes of the turns that run about `topic`.
+async fn running(record: &Record, topic: &Topic) -> Result<Vec<InboxRow>, Error> {
+    let row = record.row(Inboxes.name(), &topic_key(topic)).await?;
+    let running: RunningRow = decode(row.as_ref()).unwrap_or_default();
+    let mut inboxes = Vec::with_capacity(running.turns.len());
+    for turn in running.turns {
+        let row = record.row(Inboxes.name(), &turn_key(&turn)).await?;
+        inboxes.extend(decode::<InboxRow>(row.as_ref()));
+    }
+    Ok(inboxes)
+}
+
+/// Stops each turn whose question was taken back. What else somebody takes back, the turn has read or not.
+async fn taken_back(
+    record: &Record,
+    host: &PrincipalId,
+    (event, classified): (&Event, &DeliveryClassified),
+) -> Result<(), Error> {
+    let Some(delivery) = record.event(&classified.delivery).await? else { return Ok(()) };
+    let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+    let (Some(topic), Some(place)) = (&classified.topic, Arrival::of(received).place()) else {
+        return Ok(());
+    };
+    let row: Option<MessageRow> = decode(record.row(Messages.name(), &place.key()).await?.as_ref());
+    let Some(gone) = row.map(|row| row.event) else { return Ok(()) };
+    for inbox in running(record, topic).await?.into_iter().filter(|inbox| inbox.woken_by == gone) {
+        let steered = TurnSteered {
+            turn: inbox.turn,
+            topic: inbox.topic,
+            message: delivery.id.clone(),
+            at: delivery.global_position,
+            by: None,
+            steering: Steering::Stop,
+            reason: "taken-back".to_owned(),
+            asks: None,
+            untold: false,
+        };
         append(record, host, event, steered).await?;
     }
     Ok(())
@@ -141,8 +186,12 @@ fn steered(
     })
 }
 
-/// Why a message concerns no turn whatever it says: it was for somebody else, or from somebody who has no say here.
+/// Why a message concerns no turn whatever it says: it was for somebody else, from somebody who has no say here, or asks
+/// for a drill, which is a turn of its own: nothing of it may be done by one that sends.
 fn of_class(classified: &DeliveryClassified) -> Option<&'static str> {
+    if classified.reason == Reason::Drill.word() {
+        return Some(Reason::Drill.word());
+    }
     [Reason::AddressedToAnother, Reason::ExternalPerson, Reason::IdentityUnknown]
         .into_iter()
         .map(Reason::word)

@@ -50,6 +50,21 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
     };
     let shown = card(json!({"thread_ts": text, "until": text, "mention": mention}), "until");
     let changed = card(json!({"ts": text, "state": text}), "ts");
+    let ask = |more: Value, required: &[&str]| {
+        let mut properties = json!({"channel": text, "thread_ts": text, "ts": text, "title": text, "quoted": text,
+            "fields": {"type": "array", "items": {"type": "object"}}});
+        properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object(properties, required)
+    };
+    let choices = json!({"about": text, "text": text, "mention": mention,
+        "choices": {"type": "array", "items": {"type": "object"}}});
+    let complete = json!({"channel": text, "thread_ts": text, "ts": text, "text": text, "effect": text,
+        "shown": {"type": "integer"}});
+    let prompts = json!({"channel": text, "thread_ts": text, "title": text,
+        "prompts": {"type": "array", "items": {"type": "object"}}});
+    let line = |required: &[&str]| {
+        object(json!({"channel": text, "thread_ts": text, "ts": text, "text": text}), required)
+    };
     let whisper = object(
         json!({"channel": text, "thread_ts": text, "user": text, "text": text}),
         &["channel", "user", "text"],
@@ -70,6 +85,19 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
             to("/user"),
             object(json!({"user": text, "text": text}), &["user"]),
         ),
+        tool("slack.ask", EffectClass::External, to("/channel"), ask(choices, &["channel", "about"])),
+        tool("slack.ask-update", EffectClass::External, to("/channel"), ask(json!({"state": text}), &["ts"])),
+        tool("slack.complete", EffectClass::External, to("/channel"), object(complete, &["channel"])),
+        tool("slack.progress", EffectClass::External, to("/channel"), line(&["channel", "text"])),
+        tool(
+            "slack.progress-change",
+            EffectClass::External,
+            to("/channel"),
+            line(&["channel", "ts", "text"]),
+        ),
+        tool("slack.progress-end", EffectClass::External, to("/channel"), line(&["channel", "ts"])),
+        tool("slack.status", EffectClass::External, to("/channel"), line(&["channel", "thread_ts", "text"])),
+        tool("slack.assistant-thread", EffectClass::External, to("/channel"), object(prompts, &["channel"])),
         tool("terminal.say", EffectClass::Write, to("/session"), say),
     ]
 }
@@ -316,7 +344,15 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
     let unseen: Vec<_> = shipped.omitted().iter().map(|o| (o.tool.as_str(), o.pointer.as_str())).collect();
     assert_eq!(
         unseen,
-        [("slack.card", "/fields"), ("slack.card-update", "/fields"), ("slack.recall", "/input/*")],
+        [
+            ("slack.ask", "/choices"),
+            ("slack.ask", "/fields"),
+            ("slack.ask-update", "/fields"),
+            ("slack.assistant-thread", "/prompts"),
+            ("slack.card", "/fields"),
+            ("slack.card-update", "/fields"),
+            ("slack.recall", "/input/*"),
+        ],
         "all else is seen"
     );
 }
