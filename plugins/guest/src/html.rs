@@ -5,10 +5,14 @@
 //! drawings, what is marked hidden, characters without a shape) is dropped: it is where orders to a model are
 //! put. Links keep their words, and their addresses stand apart.
 
-use std::mem;
+mod dropped;
+mod lines;
 
 use html5gum::emitters::default::{DefaultEmitter, StartTag};
 use html5gum::{Token, Tokenizer};
+
+use dropped::{Dropped, Ends};
+use lines::{Gap, Lines, has_shape};
 
 /// The longest title kept, in characters; longer ones are not titles.
 const TITLE_CHARS_MAX: usize = 300;
@@ -41,9 +45,6 @@ const VOID: [&[u8]; 14] = [
     b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param",
     b"source", b"track", b"wbr",
 ];
-
-/// Elements whose end may be left out where the next of the same name begins.
-const ENDS_ITSELF: [&[u8]; 8] = [b"p", b"li", b"dt", b"dd", b"tr", b"td", b"th", b"option"];
 
 /// A page as text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -98,8 +99,8 @@ struct Reader {
     mains: usize,
     /// How many elements are open that are set apart from it.
     asides: usize,
-    /// The dropped element that is open, and how many of its name are open within it.
-    dropped: Option<(Vec<u8>, usize)>,
+    /// The dropped element that is open.
+    dropped: Option<Dropped>,
     link: Option<Link>,
     links: Vec<Link>,
     base: Option<String>,
@@ -108,12 +109,9 @@ struct Reader {
 impl Reader {
     fn open(&mut self, tag: &StartTag<()>) {
         let name: &[u8] = &tag.name;
-        if let Some((dropped, depth)) = &mut self.dropped {
-            if dropped != name || tag.self_closing && name == b"svg" {
-                return;
-            }
-            if !ENDS_ITSELF.contains(&name) || *depth > 1 {
-                *depth += 1;
+        if let Some(dropped) = &mut self.dropped {
+            if !dropped.ends_before(name) {
+                dropped.open(name, tag.self_closing);
                 return;
             }
             self.dropped = None;
@@ -123,7 +121,7 @@ impl Reader {
             return;
         }
         if DROPPED.contains(&name) || (!VOID.contains(&name) && is_hidden(tag)) {
-            self.dropped = Some((name.to_vec(), 1));
+            self.dropped = Some(Dropped::of(name));
             return;
         }
         match name {
@@ -138,14 +136,15 @@ impl Reader {
     }
 
     fn close(&mut self, name: &[u8]) {
-        if let Some((dropped, depth)) = &mut self.dropped {
-            if dropped == name {
-                *depth -= 1;
-                if *depth == 0 {
+        if let Some(dropped) = &mut self.dropped {
+            match dropped.close(name) {
+                Ends::Not => return,
+                Ends::With => {
                     self.dropped = None;
+                    return;
                 }
+                Ends::Before => self.dropped = None,
             }
-            return;
         }
         match name {
             b"title" => {
@@ -233,125 +232,6 @@ fn is_hidden(tag: &StartTag<()>) -> bool {
         || style.ends_with("opacity:0")
 }
 
-/// Whether a reader could see this character: not the tags of Unicode, which spell words nobody sees, and not what sets
-/// the direction of text or stands for nothing. The joiners of emoji and of Persian are kept.
-fn has_shape(c: char) -> bool {
-    !matches!(c,
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}'
-        | '\u{e0000}'..='\u{e007f}')
-}
-
-fn heading(name: &[u8]) -> Option<&'static str> {
-    Some(match name {
-        b"h1" => "# ",
-        b"h2" => "## ",
-        b"h3" => "### ",
-        b"h4" => "#### ",
-        b"h5" => "##### ",
-        b"h6" => "###### ",
-        _ => return None,
-    })
-}
-
-fn gap_around(name: &[u8]) -> Gap {
-    match name {
-        b"p" | b"ul" | b"ol" | b"dl" | b"table" | b"blockquote" | b"figure" | b"form" | b"fieldset"
-        | b"hr" | b"section" | b"article" | b"header" | b"footer" | b"main" | b"aside" | b"nav"
-        | b"address" | b"details" | b"body" => Gap::Paragraph,
-        b"div" | b"tr" | b"dt" | b"dd" | b"caption" | b"figcaption" | b"summary" | b"option" | b"legend"
-        | b"textarea" => Gap::Line,
-        _ => Gap::None,
-    }
-}
-
-/// What separates the next word from the last.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Gap {
-    #[default]
-    None,
-    Space,
-    Line,
-    Paragraph,
-}
-
-/// Text that is being laid out: gaps collapse, and come to nothing at the start and the end.
-#[derive(Debug, Default)]
-struct Lines {
-    out: String,
-    gap: Gap,
-    /// Written before the next word, such as the mark of a heading.
-    mark: &'static str,
-    /// Inside `pre`, where white space counts.
-    keeps_space: bool,
-}
-
-impl Lines {
-    fn open(&mut self, name: &[u8]) {
-        match name {
-            b"pre" => {
-                self.gap(Gap::Paragraph);
-                self.keeps_space = true;
-            }
-            b"br" => self.gap(Gap::Line),
-            b"li" => self.begin(Gap::Line, "- "),
-            b"td" | b"th" => self.gap(Gap::Space),
-            name => match heading(name) {
-                Some(mark) => self.begin(Gap::Paragraph, mark),
-                None => self.gap(gap_around(name)),
-            },
-        }
-    }
-
-    fn close(&mut self, name: &[u8]) {
-        match name {
-            b"pre" => {
-                self.keeps_space = false;
-                self.gap(Gap::Paragraph);
-            }
-            b"li" => self.gap(Gap::Line),
-            b"td" | b"th" => self.gap(Gap::Space),
-            name if heading(name).is_some() => self.begin(Gap::Paragraph, ""),
-            name => self.gap(gap_around(name)),
-        }
-    }
-
-    fn gap(&mut self, gap: Gap) {
-        self.gap = self.gap.max(gap);
-    }
-
-    fn begin(&mut self, gap: Gap, mark: &'static str) {
-        self.gap(gap);
-        self.mark = mark;
-    }
-
-    fn write(&mut self, text: &str) {
-        for c in text.chars() {
-            if !has_shape(c) {
-                continue;
-            }
-            if c.is_whitespace() && (!self.keeps_space || self.gap > Gap::Space) {
-                self.gap(Gap::Space);
-            } else {
-                self.separate();
-                self.out.push(c);
-            }
-        }
-    }
-
-    fn separate(&mut self) {
-        let gap = mem::take(&mut self.gap);
-        if !self.out.is_empty() {
-            self.out.push_str(match gap {
-                Gap::None => "",
-                Gap::Space => " ",
-                Gap::Line => "\n",
-                Gap::Paragraph => "\n\n",
-            });
-        }
-        self.out.push_str(mem::take(&mut self.mark));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -429,6 +309,8 @@ mod tests {
             "<span style='opacity:0;color:red'>bad</span>",
             "<p hidden>bad",
             "<ul><li hidden>bad</ul>",
+            "<ul><li hidden>bad<ul><li>bad</ul>bad</ul>",
+            "<table><tr hidden><td>bad<td>bad</table>",
             "<p style='visibility:hidden'>bad",
         ] {
             assert_eq!(text(&format!("<p>a</p>{hidden}<p>b</p>")).replace("- ", ""), "a\n\nb", "{hidden}");

@@ -128,7 +128,7 @@ fn a_message_is_read_as_text_and_what_is_attached_is_named() {
         assert_eq!(said["attachments"], json!([{"name": "notes.txt", "bytes": 9}]));
     }
     let mut deep = json!({"mimeType": "text/plain", "body": {"data": URL_SAFE.encode("too deep")}});
-    for _ in 0..100 {
+    for _ in 0..30 {
         deep = json!({"mimeType": "multipart/mixed", "parts": [deep]});
     }
     let wire = Fake::giving([json!({"id": "m1", "payload": deep})]);
