@@ -190,6 +190,7 @@ impl Gate {
             prices: looked.prices.as_ref(),
             refusals: &looked.refusals,
             approval: looked.approval.as_ref(),
+            own: &looked.own,
             ahead: looked.ahead.as_ref(),
             class: class.or(looked.class),
             said_no: said_no.as_deref(),

@@ -84,6 +84,7 @@ impl Story {
             policies: admission.policies.clone(),
             policy_set: admission.policy_set.clone(),
             ahead: admission.ahead.clone(),
+            account: admission.account.clone(),
         };
         self.say("admitted", self.label.clone(), fact)
     }
@@ -167,13 +168,14 @@ impl Story {
         hold_abandoned(hold, row, self.actor.clone(), self.cause.clone())
     }
 
-    pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call) -> Proposed {
+    pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call, admission: &Admission) -> Proposed {
         let fact = EffectIntended {
             effect: effect.clone(),
             origin: self.origin.clone(),
             tool: self.tool.clone(),
             input: self.personal(call.input()),
             content: self.content.clone(),
+            account: admission.account.clone(),
         };
         self.say("effect.intended", self.label.clone(), fact)
     }

@@ -156,6 +156,8 @@ impl Past {
             origin_kind: OriginKind::from(&origin),
             flow: Flow::Unknown,
             integrity: event.label.integrity,
+            account: gate::AccountKind::None,
+            account_of: String::new(),
             approved,
             granted_text: granted,
         };

@@ -160,6 +160,8 @@ async fn supposed(past: &mut Past, tool: &str, args: &WhyArgs) -> Result<String>
             "untrusted" => Integrity::Untrusted,
             _ => Integrity::Unknown,
         },
+        account: gate::AccountKind::None,
+        account_of: String::new(),
         approved: args.approved,
         granted_text: granted,
     };

@@ -1,6 +1,6 @@
 //! What the gate said no to, as facts.
 
-use crate::{Digest, EventId, Origin, Personal, Timestamp};
+use crate::{Digest, EventId, Origin, Personal, PrincipalId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Which check said no.
@@ -41,6 +41,9 @@ pub struct CallAdmitted {
     /// The yes given ahead without which it would have waited for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<EventId>,
+    /// The person whose account it uses, if it uses one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<PrincipalId>,
 }
 
 /// No to this call. It goes back to the model, which may try another way.

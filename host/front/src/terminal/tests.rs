@@ -94,6 +94,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         tool: "terminal.say".into(),
         input: input.into(),
         content: Digest::of(b""),
+        account: None,
     };
     state(record, n, intended).await;
     state(record, n, EffectSent { effect, reference: json!({}) }).await;

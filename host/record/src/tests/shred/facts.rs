@@ -76,6 +76,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             policies: vec![],
             policy_set: digest.clone(),
             ahead: None,
+            account: None,
         }
         .into(),
         CallDenied {
@@ -95,6 +96,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             tool: tool.clone(),
             input: value(),
             content: digest.clone(),
+            account: None,
         }
         .into(),
         EffectFailed { effect: effect.clone(), reason: text() }.into(),
