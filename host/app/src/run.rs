@@ -4,8 +4,8 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
-    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak,
-    subject, turn,
+    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack,
+    speak, subject, turn,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
@@ -48,6 +48,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,
+        Command::Account(command) => account::run(&read(path)?, command).await,
         Command::Effect(command) => effect::run(&read(path)?, command).await,
         Command::Subject(command) => subject::run(&read(path)?, command).await,
         Command::Approval(command) => approval::run(&read(path)?, command).await,

@@ -58,8 +58,6 @@ impl AccountRef {
 
 /// What opens an account.
 pub struct Kept {
-    /// Which of the values it is: drawn anew for each.
-    pub id: String,
     /// The value that goes into requests.
     pub access: Secret,
     /// What a new one is had with, if it can be.
@@ -122,7 +120,7 @@ impl Accounts {
         Self { folder, keyring }
     }
 
-    /// Keeps what opens `account`, in place of what was kept before, and says how it is named.
+    /// Keeps what opens `account`, in place of what was kept before.
     ///
     /// # Errors
     /// Why it is not kept; then what was there before still is.
@@ -132,7 +130,7 @@ impl Accounts {
         access: &Secret,
         refresh: Option<&Secret>,
         ends_at_ms: Option<i64>,
-    ) -> Result<String, AccountError> {
+    ) -> Result<(), AccountError> {
         let bytes = access.bytes().len() + refresh.map_or(0, |refresh| refresh.bytes().len());
         let one_line = |secret: &Secret| !secret.bytes().contains(&b'\n');
         if bytes > 2 * SECRET_BYTES_MAX || !one_line(access) || !refresh.is_none_or(one_line) {
@@ -153,8 +151,7 @@ impl Accounts {
         let owner = BTreeSet::from([account.owner.clone()]);
         let about = about(&id, account);
         let sealed = self.keyring.keys().seal(&owner, &about.borrowed(), text.as_bytes(), Missing::Make)?;
-        self.put(account, &format!("{id}\n{sealed}\n"))?;
-        Ok(id)
+        self.put(account, &format!("{id}\n{sealed}\n"))
     }
 
     /// What opens `account`; nothing when it is not kept, or its owner's key is no more.
@@ -175,7 +172,7 @@ impl Accounts {
         let about = about(id, account);
         let opened = self.keyring.keys().open(&owner, &about.borrowed(), sealed);
         match opened {
-            Ok(Opened::Plain(plain)) => unsealed(id, &plain).map(Some).ok_or_else(damaged),
+            Ok(Opened::Plain(plain)) => unsealed(&plain).map(Some).ok_or_else(damaged),
             Ok(Opened::Erased) => Ok(None),
             Err(KeyringError::Changed) => Err(damaged()),
             Err(error) => Err(error.into()),
@@ -254,7 +251,7 @@ fn about(id: &str, account: &AccountRef) -> Place {
     Place { stream: format!("account-{owner}"), id: id.to_owned(), field: credential.clone() }
 }
 
-fn unsealed(id: &str, plain: &[u8]) -> Option<Kept> {
+fn unsealed(plain: &[u8]) -> Option<Kept> {
     let text = std::str::from_utf8(plain).ok()?;
     let mut lines = text.split('\n');
     if lines.next()? != HEADING {
@@ -264,7 +261,7 @@ fn unsealed(id: &str, plain: &[u8]) -> Option<Kept> {
     let ends_at_ms = if ends.is_empty() { None } else { Some(ends.parse().ok()?) };
     let access = Secret::new(Zeroizing::new(lines.next()?.to_owned()))?;
     let refresh = Secret::new(Zeroizing::new(lines.next()?.to_owned()));
-    Some(Kept { id: id.to_owned(), access, refresh, ends_at_ms })
+    Some(Kept { access, refresh, ends_at_ms })
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> AccountError {
@@ -293,10 +290,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (accounts, alice) = (accounts(folder.path()), account("person_alice"));
         assert!(accounts.read(&alice).unwrap().is_none() && !accounts.has(&alice));
-        let id =
-            accounts.keep(&alice, &secret("access-value"), Some(&secret("refresh-value")), Some(5)).unwrap();
+        accounts.keep(&alice, &secret("access-value"), Some(&secret("refresh-value")), Some(5)).unwrap();
         let kept = accounts.read(&alice).unwrap().unwrap();
-        assert_eq!((kept.id, kept.access.expose(), kept.ends_at_ms), (id.clone(), "access-value", Some(5)));
+        assert_eq!((kept.access.expose(), kept.ends_at_ms), ("access-value", Some(5)));
         assert_eq!(kept.refresh.unwrap().expose(), "refresh-value");
         for entry in fs::read_dir(folder.path().join("accounts")).unwrap() {
             let entry = entry.unwrap();
@@ -304,10 +300,10 @@ mod tests {
             assert!(!text.contains("-value") && !text.contains("alice"), "{text}");
             assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
-        let anew = accounts.keep(&alice, &secret("another-value"), None, None).unwrap();
-        assert_ne!(anew, id);
+        accounts.keep(&alice, &secret("another-value"), None, None).unwrap();
         let kept = accounts.read(&alice).unwrap().unwrap();
-        assert!(kept.refresh.is_none() && kept.ends_at_ms.is_none());
+        assert_eq!((kept.access.expose(), kept.ends_at_ms), ("another-value", None));
+        assert!(kept.refresh.is_none());
         assert!(accounts.forget(&alice).unwrap() && !accounts.forget(&alice).unwrap());
         assert!(accounts.read(&alice).unwrap().is_none());
     }

@@ -15,8 +15,6 @@ pub struct AccountConnected {
     pub owner: PrincipalId,
     /// Who connected it.
     pub by: PrincipalId,
-    /// Which of the sealed values it is: one that was kept later under the same reference is not meant.
-    pub kept: String,
     /// The seats that may use it, as far as policy lets them; any seat when there is none.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub seats: BTreeSet<SeatId>,
