@@ -7,12 +7,15 @@
 mod args;
 mod browser;
 mod keeper;
+mod linked;
 
 pub use args::AccountCommand;
 pub use keeper::{Accounted, Keeper};
+pub use linked::Linked;
 
 use crate::config::{Config, ServiceConfig};
 use crate::owner::{Acting, print_stated};
+use crate::seed;
 use crate::table::table;
 use crate::wire;
 use anyhow::{Context, Result, bail, ensure};
@@ -196,24 +199,62 @@ async fn remove(config: &Config, args: RemoveArgs) -> Result<()> {
     Ok(())
 }
 
+/// Takes back the account of `owner` at the service that people call `name`, and says how that went.
+///
+/// # Errors
+/// When the record or what is kept cannot be used.
+pub async fn disconnect(config: &Config, record: &Record, name: &str, owner: &PrincipalId) -> Result<String> {
+    let Some(service) = config.services.iter().find(|service| service.name == name) else {
+        return Ok(format!("There is no service `{name}`."));
+    };
+    let account = AccountRef { credential: service.credential.clone(), owner: owner.clone() };
+    let key = setting::account(&account.credential, owner);
+    if record.row(Settings.name(), &key).await?.is_none() {
+        return Ok(format!("No account of yours at {name} is connected."));
+    }
+    let fact = AccountDisconnected {
+        credential: account.credential.clone(),
+        owner: owner.clone(),
+        by: owner.clone(),
+        reason: "asked for in Slack".to_owned(),
+    };
+    let append = seed::append_of(seed::fresh_event_id()?, seed::host(), stream(owner), Fact::from(fact));
+    record.append_all(vec![append]).await?;
+    let accounts = accounts(config, record)?;
+    let kept = accounts.read(&account).ok().flatten();
+    accounts.forget(&account)?;
+    let mut said = format!("I use your account at {name} no more.");
+    if let Some(kept) = kept
+        && let Err(error) = told(config, record, service, &kept).await
+    {
+        tracing::warn!(service = name, "a service was not told that a token is taken back: {error:#}");
+        said.push_str(" It could not be told: take my access back there too.");
+    }
+    Ok(said)
+}
+
 /// Tells the service, if it can be told. The office uses the account no more, whatever it answers.
 async fn take_back(config: &Config, record: &Record, service: &ServiceConfig, kept: &vault::Kept) {
-    let Some(url) = &service.revoke else { return };
-    let told = async {
-        let egress = way_out(config, record)?;
-        let deadline = Instant::now() + Duration::from_millis(ASK_MS_MAX);
-        for secret in kept.refresh.iter().chain([&kept.access]) {
-            egress.revoke_token(url, &service.client(), secret, deadline).await?;
-        }
-        anyhow::Ok(())
-    };
-    match told.await {
+    if service.revoke.is_none() {
+        return;
+    }
+    match told(config, record, service, kept).await {
         Ok(()) => println!("{:<16} {} was told that it opens nothing any more", "", service.name),
         Err(error) => eprintln!(
             "chancery: `{}` was not told ({error:#}): take the office's access back there by hand",
             service.name
         ),
     }
+}
+
+async fn told(config: &Config, record: &Record, service: &ServiceConfig, kept: &vault::Kept) -> Result<()> {
+    let Some(url) = &service.revoke else { return Ok(()) };
+    let egress = way_out(config, record)?;
+    let deadline = Instant::now() + Duration::from_millis(ASK_MS_MAX);
+    for secret in kept.refresh.iter().chain([&kept.access]) {
+        egress.revoke_token(url, &service.client(), secret, deadline).await?;
+    }
+    Ok(())
 }
 
 fn way_out(config: &Config, record: &Record) -> Result<Egress> {

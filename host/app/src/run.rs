@@ -91,6 +91,11 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         journal: journal.is_some().then_some(status),
         socket: office.config.has_socket().then_some(heard),
     };
+    let linked = account::Linked::of(&office.config, &office.record, office.clock.clone())?;
+    let routes = match linked {
+        Some(linked) => router(front).merge(front::accounts::router(Arc::new(linked))),
+        None => router(front),
+    };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
     }
@@ -109,7 +114,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         let until = async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         };
-        front::listen(listener, router(front), until).await.context("the listener stopped")
+        front::listen(listener, routes, until).await.context("the listener stopped")
     };
     let signals = async {
         asked_to_stop().await?;

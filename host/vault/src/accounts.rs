@@ -203,6 +203,31 @@ impl Accounts {
         self.file(account).is_file()
     }
 
+    /// A text that only this office can make and read, fit to stand in an address.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn ticket(&self, text: &str) -> Result<String, AccountError> {
+        let mut drawn = [0; 16];
+        getrandom::fill(&mut drawn).map_err(AccountError::NoEntropy)?;
+        let id = hex::encode(drawn);
+        let office = BTreeSet::from([PrincipalId::organisation()]);
+        let sealed = self.keyring.keys().seal(&office, &of_ticket(&id), text.as_bytes(), Missing::Make)?;
+        Ok(format!("{id}.{}", sealed.replace('+', "-").replace('/', "_")))
+    }
+
+    /// What such a text says; nothing when it was not made here.
+    #[must_use]
+    pub fn opened(&self, ticket: &str) -> Option<String> {
+        let (id, sealed) = ticket.split_once('.')?;
+        let sealed = sealed.replace('-', "+").replace('_', "/");
+        let office = BTreeSet::from([PrincipalId::organisation()]);
+        match self.keyring.keys().open(&office, &of_ticket(id), &sealed) {
+            Ok(Opened::Plain(plain)) => Some(std::str::from_utf8(&plain).ok()?.to_owned()),
+            Ok(Opened::Erased) | Err(_) => None,
+        }
+    }
+
     fn make_folder(&self) -> Result<(), AccountError> {
         let failed = failed(&self.folder);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(&failed)?;
@@ -231,6 +256,10 @@ impl Accounts {
         let name = Digest::of_parts(&[account.credential.as_bytes(), account.owner.as_str().as_bytes()]);
         self.folder.join(format!("{name}{ENDING}"))
     }
+}
+
+fn of_ticket(id: &str) -> About<'_> {
+    About { stream: "account-ticket", event: id, kind: "account.ticket", field: "ticket" }
 }
 
 /// Where a sealed value stands.
@@ -331,6 +360,24 @@ mod tests {
             assert_eq!(AccountRef::parse(plain), None, "{plain}");
         }
         assert_eq!(AccountRef::plain("mail.token"), "mail.token");
+    }
+
+    #[test]
+    fn a_ticket_says_what_it_was_made_to_say_and_no_other_text_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let accounts = accounts(folder.path());
+        let ticket = accounts.ticket("for alice").unwrap();
+        assert_eq!(accounts.opened(&ticket).as_deref(), Some("for alice"));
+        assert_ne!(accounts.ticket("for alice").unwrap(), ticket);
+        assert!(
+            ticket.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)),
+            "{ticket}"
+        );
+        let mut changed = ticket.clone();
+        changed.replace_range(..1, if ticket.starts_with('0') { "1" } else { "0" });
+        for other in [changed.as_str(), "", ".", "a.b", &ticket[..ticket.len() - 2]] {
+            assert_eq!(accounts.opened(other), None, "{other}");
+        }
     }
 
     #[test]

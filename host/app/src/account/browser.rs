@@ -28,15 +28,15 @@ const REQUEST_MS_MAX: u64 = 5_000;
 const CALLBACK: &str = "/callback";
 
 /// What is drawn for one connection.
-struct Drawn {
+pub(super) struct Drawn {
     /// Comes back with the code.
-    state: String,
+    pub(super) state: String,
     /// Proves that whoever asks for the token is whoever asked for the code.
-    verifier: String,
+    pub(super) verifier: String,
 }
 
 impl Drawn {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self { state: drawn()?, verifier: drawn()? })
     }
 
@@ -47,7 +47,7 @@ impl Drawn {
     }
 }
 
-fn drawn() -> Result<String> {
+pub(super) fn drawn() -> Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).context("the system gives no randomness")?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
@@ -81,7 +81,7 @@ pub(super) async fn connect(service: &ServiceConfig, egress: &Egress, owner: &Pr
 }
 
 /// The address at which the service asks the person.
-fn asking(service: &ServiceConfig, redirect: &str, drawn: &Drawn) -> Result<Url> {
+pub(super) fn asking(service: &ServiceConfig, redirect: &str, drawn: &Drawn) -> Result<Url> {
     let by = service.by_browser().context("no browser can be asked")?;
     let mut address = Url::parse(by.authorize).context("`authorize` is no address")?;
     let challenge = drawn.challenge()?;

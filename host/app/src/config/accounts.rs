@@ -17,6 +17,9 @@ pub struct AccountsConfig {
     /// Their folder, each sealed under its owner's key; beside the record's file by default, or beside this one where
     /// the record is no file. Every host of one record uses the same.
     pub folder: Option<PathBuf>,
+    /// Where people's browsers reach this office, such as `https://office.example.com`: with it they connect accounts from
+    /// Slack, by `/chancery connect SERVICE`.
+    pub url: Option<String>,
 }
 
 impl AccountsConfig {
@@ -115,6 +118,14 @@ impl Config {
 
     pub(super) fn check_accounts(&self) -> Result<()> {
         ensure!(self.services.len() <= SERVICES_MAX, "more than {SERVICES_MAX} `[[account]]`");
+        if let Some(url) = &self.accounts.url {
+            ensure!(
+                url.starts_with("https://")
+                    || url.starts_with("http://127.0.0.1")
+                    || url.starts_with("http://localhost"),
+                "`accounts.url` is `{url}`: it is an https:// address, or one of this machine"
+            );
+        }
         if let Some(name) = self.credentials.keys().find(|name| name.contains('@')) {
             bail!(
                 "the credential `{name}` has an `@`, which stands before whose account one is: name it otherwise"
@@ -127,8 +138,9 @@ impl Config {
                 let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
                 !text.is_empty() && text.len() <= 64 && text.bytes().all(known)
             };
+            let lower = !service.name.bytes().any(|byte| byte.is_ascii_uppercase());
             ensure!(
-                plain(&service.name) && names.insert(&service.name),
+                lower && plain(&service.name) && names.insert(&service.name),
                 "{}: `name` is letters, digits and `.-_`, and no other's",
                 about()
             );

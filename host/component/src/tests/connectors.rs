@@ -2,8 +2,9 @@
 //! host's own credential, and answers that nobody here made up.
 
 use super::kit::{
-    EMULATED_TOKEN, Kit, can_be_had, component, digest, failure, kit, output, route, small, target,
+    EMULATED_TOKEN, Kit, TOKEN, can_be_had, component, digest, failure, kit, output, route, small, target,
 };
+use super::server::{Manner, Server};
 use crate::{Limits, Pool};
 use event::{PluginGranted, Route};
 use gate::{EffectClass, FailureKind};
@@ -248,4 +249,54 @@ async fn mail_is_sent_and_drafted_found_again_searched_and_read() {
     let gone = failure(kit.call("mail.read", json!({"message": "msg_nobody_sent"})).await);
     assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
     assert!(!format!("{gone:?}").contains(EMULATED_TOKEN));
+}
+
+/// Answers as the providers of searches say that they do.
+fn provider(request: &str) -> String {
+    let found = |excerpt: &str| json!([{"title": "Rain <b>today</b>", "url": "https://rain.example/", excerpt: "It <strong>rains</strong>."}]);
+    let line = request.lines().next().unwrap_or_default();
+    let body = if line.starts_with("get /res/v1/web/search?q=rain%20today&count=3") {
+        json!({"type": "search", "query": {"original": "rain today"}, "web": {"type": "search", "results": found("description")}})
+    } else if line.starts_with("get /search?q=rain%20today&format=json") {
+        json!({"query": "rain today", "number_of_results": 1, "results": found("content"), "suggestions": []})
+    } else if line.starts_with("post /search ") && request.contains("\"max_results\":3") {
+        json!({"query": "rain today", "answer": null, "images": [], "results": found("content"), "response_time": 0.5})
+    } else {
+        return "404 Not Found\r\ncontent-length: 2\r\n\r\n{}".to_owned();
+    };
+    let body = body.to_string();
+    format!("200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn the_web_is_searched_with_the_provider_that_the_operator_chose() {
+    let server = Server::start(Manner::Makes(provider)).await;
+    let key = Some("web.search-key");
+    for (word, methods, path, credential, sent) in [
+        ("brave", "GET", "/res/v1/web/search", key, true),
+        ("tavily", "POST", "/search", key, true),
+        ("searxng", "GET", "/", None, false),
+    ] {
+        let component = component("web");
+        let grant = PluginGranted {
+            plugin: "web".to_owned(),
+            digest: digest(&component),
+            routes: vec![route(&[methods], &server.origin, path, credential)],
+            settings: BTreeMap::from([
+                ("search".to_owned(), Value::from(word)),
+                ("search_api".to_owned(), Value::from(server.origin.as_str())),
+            ]),
+            directories: Vec::new(),
+            reason: String::new(),
+        };
+        let kit = kit(pool(), &[component], &[grant], &[&server.origin]).await;
+        let said = output(kit.call("web.search", json!({"query": "rain today", "count": 3})).await);
+        assert_eq!(
+            said,
+            json!({"results": [{"title": "Rain today", "url": "https://rain.example/", "excerpt": "It rains."}]}),
+            "{word}"
+        );
+        let asked = server.requests().pop().unwrap();
+        assert_eq!(asked.contains(&format!("authorization: bearer {TOKEN}")), sent, "{asked}");
+    }
 }
