@@ -150,7 +150,13 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
             return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision), flow });
         }
     }
-    Err(Box::new(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason)))
+    let no = denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason);
+    Err(Box::new(match no {
+        Verdict::Denied(denial) => {
+            Verdict::Denied(Denial { violates_flow: flow == Flow::Violates, ..denial })
+        }
+        other => other,
+    }))
 }
 
 /// The no to a call that policy lets through and whose tool declares no class: without a person's yes it goes only where
@@ -171,7 +177,7 @@ fn undeclared(call: &Call, target: &Target, class: Option<EffectClass>) -> Optio
 
 /// What the guards said, standing refusal and budget, and the person whose yes is wanted.
 pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Option<GuardNo>) -> Verdict {
-    let Weighed { target, decision, wants_yes, flow: _ } = weighed;
+    let Weighed { target, decision, wants_yes, flow } = weighed;
     if let Some(no) = guards {
         return denied(DeniedBy::Guard, target.resource.text(), facts, no.policies, no.reason);
     }
@@ -211,6 +217,7 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
     Verdict::Admitted(Admission {
         routes: facts.own.on(facts.catalogue.routes(&target.plugin)),
         account: facts.own.person().cloned(),
+        violates_flow: flow == Flow::Violates,
         plugin: target.plugin,
         digest: target.digest,
         resource: target.resource,
@@ -299,7 +306,18 @@ pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: Vec<String>) ->
 
 fn denied(by: DeniedBy, resource: &str, facts: &Facts<'_>, policies: Vec<String>, reason: String) -> Verdict {
     let policy_set = facts.policy.digest().clone();
-    Verdict::Denied(Denial { by, resource: resource.to_owned(), policies, policy_set, reason, quotes: None })
+    let (resource, account) = (resource.to_owned(), facts.own.person().cloned());
+    let violates_flow = false;
+    Verdict::Denied(Denial {
+        by,
+        resource,
+        policies,
+        policy_set,
+        reason,
+        quotes: None,
+        account,
+        violates_flow,
+    })
 }
 
 /// The same, in words of the person who said no.

@@ -227,6 +227,8 @@ impl Gate {
                     policy_set: admission.policy_set.clone(),
                     reason,
                     quotes: None,
+                    account: admission.account.clone(),
+                    violates_flow: admission.violates_flow,
                 };
                 self.tell(&call, story.denied(&denial)).await?;
                 return Ok(Passed::Denied(denial));

@@ -22,6 +22,8 @@ pub struct Admission {
     pub(crate) policies: Vec<String>,
     /// The person whose account the routes use, if they use one.
     pub(crate) account: Option<PrincipalId>,
+    /// Whether it tells somebody what was read with another's account, as policy lets it.
+    pub(crate) violates_flow: bool,
     /// The yes that is used up when the call begins.
     pub(crate) approval: Option<ApprovalId>,
     /// The yes given ahead without which it would wait for one.

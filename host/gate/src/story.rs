@@ -85,6 +85,7 @@ impl Story {
             policy_set: admission.policy_set.clone(),
             ahead: admission.ahead.clone(),
             account: admission.account.clone(),
+            violates_flow: admission.violates_flow,
         };
         self.say("admitted", self.label.clone(), fact)
     }
@@ -99,6 +100,8 @@ impl Story {
             policies: denial.policies.clone(),
             policy_set: denial.policy_set.clone(),
             reason: Personal::of(denial.reason.clone(), self.of.iter().chain(&denial.quotes).cloned()),
+            account: denial.account.clone(),
+            violates_flow: denial.violates_flow,
         };
         [self.say("denied", self.label.clone(), fact)]
     }

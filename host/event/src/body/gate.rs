@@ -44,6 +44,9 @@ pub struct CallAdmitted {
     /// The person whose account it uses, if it uses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<PrincipalId>,
+    /// Whether it would tell somebody what was read with another's account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub violates_flow: bool,
 }
 
 /// No to this call. It goes back to the model, which may try another way.
@@ -65,6 +68,12 @@ pub struct CallDenied {
     pub policy_set: Digest,
     /// The reason, for a model and a person: what was missing and what would be allowed.
     pub reason: Personal<String>,
+    /// The person whose account it would use, if it would use one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<PrincipalId>,
+    /// Whether it would tell somebody what was read with another's account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub violates_flow: bool,
 }
 
 /// A standing no to a subject, by budget or price. It ends the turn without further inference.

@@ -77,6 +77,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             policy_set: digest.clone(),
             ahead: None,
             account: None,
+            violates_flow: false,
         }
         .into(),
         CallDenied {
@@ -88,6 +89,8 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             policies: vec![],
             policy_set: digest.clone(),
             reason: text(),
+            account: None,
+            violates_flow: false,
         }
         .into(),
         EffectIntended {
