@@ -5,7 +5,7 @@
 //! where else. Deliberately absent: what opens an account (`vault`), and whether a call may use one (policy).
 
 use crate::admit::component;
-use crate::call::Call;
+use crate::call::{Call, Payload};
 use crate::catalogue::{Catalogue, EffectClass, Resource};
 use crate::entities::Flow;
 use event::{
@@ -127,7 +127,8 @@ impl Own {
         let is_told = |owner: &PrincipalId| {
             is_draft_of(owner)
                 || disclosed(owner)
-                || (call.asker.as_ref() == Some(owner) && is_own_place(call, resource))
+                // What the host does by itself for what was done there, such as showing a card, asks for nobody.
+                || (call.asker.as_ref().is_none_or(|asker| asker == owner) && is_own_place(call, resource))
         };
         if owners.iter().all(is_told) { Flow::Unknown } else { Flow::Violates }
     }
@@ -169,8 +170,12 @@ fn candidates(call: &Call) -> impl Iterator<Item = PrincipalId> {
     asker.into_iter().chain([PrincipalId::organisation()])
 }
 
-/// The credentials that routes of the called plugin name, each once.
+/// The credentials that routes of the called plugin name, each once. A model is asked with what the organisation has: it
+/// is told what the office read, and what it answers is nobody's own.
 fn credentials(call: &Call, catalogue: &dyn Catalogue) -> BTreeSet<String> {
+    if matches!(call.payload, Payload::Infer(_)) {
+        return BTreeSet::new();
+    }
     let Some((plugin, _)) = component(call, catalogue) else { return BTreeSet::new() };
     catalogue.routes(&plugin).into_iter().filter_map(|route| route.credential).collect()
 }
@@ -178,7 +183,6 @@ fn credentials(call: &Call, catalogue: &dyn Catalogue) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::Payload;
     use event::{EventId, Integrity, Label, SeatId};
     use serde_json::json;
 
@@ -223,7 +227,8 @@ mod tests {
             (Some("alice"), vec![channel("D1"), alice.clone()], "D2", true),
             (Some("alice"), vec![channel("D1"), channel("D2"), alice.clone()], "D2", true),
             (Some("bob"), vec![channel("D1"), alice.clone()], "D1", true),
-            (None, vec![channel("D1"), alice.clone()], "D1", true),
+            (None, vec![channel("D1"), alice.clone()], "D1", false),
+            (None, vec![channel("C1"), alice.clone()], "C1", true),
             (Some("alice"), vec![Audience::Terminal("main".to_owned()), alice.clone()], "main", false),
             (Some("bob"), vec![channel("C2"), bob.clone()], "C2", false),
             (Some("bob"), vec![channel("C2"), bob.clone(), alice.clone()], "C2", true),
