@@ -141,7 +141,7 @@ async fn every_event_is_labelled_by_what_it_came_from() {
     let channel = event::Audience::SlackChannel { team: "T01TEST".into(), channel: "C01GEN".into() };
     let within = |event: &event::Event| match &event.label.readers {
         event::Readers::Within(audiences) => audiences.contains(&channel),
-        event::Readers::Unknown => false,
+        event::Readers::Unknown | event::Readers::UnknownWithin(_) => false,
     };
     for event in &events {
         let integrity = event.label.integrity;

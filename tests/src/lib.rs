@@ -6,6 +6,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+pub mod emulate;
 pub mod host;
 pub mod office;
 pub mod provider;

@@ -39,6 +39,10 @@ pub struct Kit {
     pub more: String,
     /// Lines put into `[slack]`.
     pub slack_more: String,
+    /// What the front desk may call beside what it may call anyway.
+    pub grants: Vec<String>,
+    /// The port it listens at; any free one when it is 0.
+    pub port: u16,
     /// The person above the software.
     pub owner: String,
     /// The model of the front desk.
@@ -87,6 +91,8 @@ impl Kit {
             loopback: Vec::new(),
             more: String::new(),
             slack_more: String::new(),
+            grants: Vec::new(),
+            port: 0,
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
             prices: std::fs::read_to_string(repository().join("policies/prices.toml")).unwrap(),
@@ -156,7 +162,7 @@ month = "50.00"
 name = "seat_front-desk"
 role = "assistant"
 holder = "agent_chancery"
-grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", "{model}"]
+grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", {grants}"{model}"]
 [[seat]]
 name = "seat_system"
 role = "system"
@@ -174,6 +180,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
                 .map(|origin| format!("{origin:?}"))
                 .collect::<Vec<_>>()
                 .join(", "),
+            grants = self.grants.iter().map(|grant| format!("{grant:?}, ")).collect::<String>(),
             owner = self.owner,
             slack_more = self.slack_more,
             steps = self.steps_max,
@@ -209,7 +216,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         let config = Config::read(&path, []).unwrap();
         let built = Arc::new(app::Office::build(config, ports).await.unwrap());
         app::serve::start(&built).await.unwrap();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", self.port)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let front = front::Front {
             record: built.record.clone(),
@@ -224,7 +231,12 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         let until = async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         };
-        let listening = tokio::spawn(front::listen(listener, front::router(front), until));
+        let linked = app::account::Linked::of(&built.config, &built.record, built.clock.clone()).unwrap();
+        let routes = match linked {
+            Some(linked) => front::router(front).merge(front::accounts::router(Arc::new(linked))),
+            None => front::router(front),
+        };
+        let listening = tokio::spawn(front::listen(listener, routes, until));
         let office = built.clone();
         let running = tokio::spawn(async move {
             let (line, _) = watch::channel(front::slack::socket::Line::default());

@@ -78,6 +78,9 @@ pub enum Command {
     /// Look at effects: those nobody knows the outcome of, those of a turn; say what became of one.
     #[command(subcommand)]
     Effect(crate::effect::EffectCommand),
+    /// Connect accounts at other services, list them, take them back, say what may be told of what they show.
+    #[command(subcommand)]
+    Account(crate::account::AccountCommand),
     /// Look at the calls that wait for a person's yes.
     #[command(subcommand)]
     Approval(crate::approval::ApprovalCommand),

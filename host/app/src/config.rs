@@ -4,6 +4,7 @@
 //! be overridden by an environment variable named after its path: `CHANCERY_LISTEN__ADDRESS`,
 //! `CHANCERY_PURSE__DAY`. Secrets are never values here: they are references to a variable or a file.
 
+pub mod accounts;
 mod approvals;
 mod converse;
 mod credential;
@@ -15,6 +16,7 @@ mod steering;
 mod vault;
 
 pub use self::converse::ConverseConfig;
+pub use accounts::{AccountsConfig, ServiceConfig};
 pub use approvals::ApprovalsConfig;
 pub use credential::CredentialConfig;
 pub use live::{LiveConfig, Progress, PromptConfig, Streams};
@@ -59,6 +61,12 @@ pub struct Config {
     /// Where the keys of persons are kept.
     #[serde(default)]
     pub vault: VaultConfig,
+    /// Where the accounts are kept that people connect.
+    #[serde(default)]
+    pub accounts: AccountsConfig,
+    /// The services where people have them.
+    #[serde(default, rename = "account")]
+    pub services: Vec<ServiceConfig>,
     /// Where the record's journal is written; nowhere when absent.
     pub journal: Option<JournalConfig>,
     /// Where the host listens.
@@ -371,6 +379,7 @@ impl Config {
         anchor(&mut self.prices);
         self.cache.iter_mut().chain(&mut self.seats_from).for_each(anchor);
         self.installs.place(&self.record.at);
+        self.accounts.place(&self.record.at, folder);
         self.installs.folder.iter_mut().chain([&mut self.installs.lock]).for_each(anchor);
         self.journal.iter_mut().for_each(|journal| anchor(&mut journal.folder));
         for plugin in &mut self.plugins {
@@ -420,6 +429,7 @@ impl Config {
             );
         }
         self.steering.named()?;
+        self.check_accounts()?;
         if let Some(journal) = &self.journal {
             journal.remote()?;
             vault::apart(&self.record.keys, &journal.folder)?;

@@ -1,5 +1,6 @@
 //! The whole: configuration, wiring, the run loop, the command line. It holds no rule of its own.
 
+pub mod account;
 pub mod approval;
 pub mod cards;
 pub mod cli;

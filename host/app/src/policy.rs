@@ -147,6 +147,9 @@ pub struct WhyArgs {
     /// As if what the seat has read were of this integrity.
     #[arg(long, value_name = "WORD", default_value = "unknown", value_parser = ["trusted", "untrusted", "unknown"])]
     pub integrity: String,
+    /// As if it were made with the account of this person.
+    #[arg(long, value_name = "PERSON", value_parser = event::PrincipalId::parse)]
+    pub account_of: Option<event::PrincipalId>,
     /// As a duty of the host and no step of a turn.
     #[arg(long)]
     pub duty: bool,

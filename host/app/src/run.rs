@@ -4,8 +4,8 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
-    approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack, speak,
-    subject, turn,
+    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack,
+    speak, subject, turn,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
@@ -48,6 +48,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,
+        Command::Account(command) => account::run(&read(path)?, command).await,
         Command::Effect(command) => effect::run(&read(path)?, command).await,
         Command::Subject(command) => subject::run(&read(path)?, command).await,
         Command::Approval(command) => approval::run(&read(path)?, command).await,
@@ -90,6 +91,11 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         journal: journal.is_some().then_some(status),
         socket: office.config.has_socket().then_some(heard),
     };
+    let linked = account::Linked::of(&office.config, &office.record, office.clock.clone())?;
+    let routes = match linked {
+        Some(linked) => router(front).merge(front::accounts::router(Arc::new(linked))),
+        None => router(front),
+    };
     for origin in &office.config.egress.loopback {
         println!("guests may reach {origin} on this machine");
     }
@@ -108,7 +114,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         let until = async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         };
-        front::listen(listener, router(front), until).await.context("the listener stopped")
+        front::listen(listener, routes, until).await.context("the listener stopped")
     };
     let signals = async {
         asked_to_stop().await?;

@@ -156,6 +156,11 @@ fn conversation(fact: &Fact) -> Option<String> {
         Fact::ModeSet(b) => format!("{} is {}: {}", short(&b.channel), b.mode, short(&b.reason)),
         Fact::TopicMuted(b) => format!("{} by {}", b.topic, b.by),
         Fact::TopicUnmuted(b) => format!("{} by {}", b.topic, b.by),
+        Fact::AccountConnected(b) => format!("{} of {}", short(&b.credential), b.owner),
+        Fact::AccountDisconnected(b) => {
+            format!("{} of {}: {}", short(&b.credential), b.owner, short(&b.reason))
+        }
+        Fact::DisclosureSet(b) => format!("{} to {} destinations", b.owner, b.destinations.len()),
         Fact::EmojiListed(b) => format!("{} of {}", b.names.len(), short(&b.team)),
         _ => return None,
     })

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything; it only says which part is given to which.
 
+use crate::account::{Accounted, Keeper};
 use crate::config::{Config, Profile, SecretSource};
 use crate::paced::Paced;
 use crate::plugin::load;
@@ -101,21 +102,35 @@ pub async fn gate(
     ports: Ports,
 ) -> Result<(Gate, Arc<Hands>)> {
     let Ports { clock, resolver } = ports;
-    let vault = Arc::new(vault(config));
+    let vault = match record.keyring() {
+        Some(_) => vault(config).with_accounts(crate::account::accounts(config, record)?),
+        None => vault(config),
+    };
+    let vault = Arc::new(vault);
+    crate::account::remember(record, &vault).await?;
     let egress = Arc::new(egress(config, resolver, vault.clone(), egress::STARTING_LIMITS)?);
     let reading = clock.clone();
     let hands = Arc::new(Hands::new(
         installed.engine,
         installed.plugins,
-        egress,
-        vault,
+        egress.clone(),
+        vault.clone(),
         Arc::new(move || reading.now()) as component::Clock,
     ));
+    let keeper = Keeper {
+        vault,
+        egress,
+        services: config.services.clone(),
+        record: record.clone(),
+        clock: clock.clone(),
+        renewing: tokio::sync::Mutex::new(()),
+        untaken: std::sync::Mutex::default(),
+    };
     let gate = Gate::new(GateParts {
         record: record.clone(),
         catalogue: hands.clone(),
         guards: hands.clone(),
-        reach: Arc::new(Paced::new(hands.clone(), clock.clone())),
+        reach: Arc::new(Accounted::new(Arc::new(Paced::new(hands.clone(), clock.clone())), keeper)),
         clock,
         headroom: config.purse.headroom,
         approvals: config.approvals.times()?,

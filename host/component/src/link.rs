@@ -11,6 +11,7 @@ use crate::log::Level;
 use crate::manifest::World;
 use crate::state::State;
 use futures_util::FutureExt;
+use vault::AccountRef;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 
@@ -141,8 +142,11 @@ impl settings::Host for State {
 impl credentials::Host for State {
     /// Asks the vault for the value, and drops it unseen: a reference without a value is not a credential.
     fn exists(&mut self, reference: String) -> bool {
-        let named = self.routes.iter().any(|route| route.credential.as_deref() == Some(&reference));
-        named && self.vault.as_ref().is_some_and(|vault| vault.get(&reference).is_ok())
+        // A guest knows no owners: whose account it is was decided when the call was admitted.
+        let mut named = self.routes.iter().filter_map(|route| route.credential.as_deref());
+        let named = named.find(|named| AccountRef::plain(named) == reference);
+        let vault = self.vault.as_ref();
+        named.is_some_and(|named| vault.is_some_and(|vault| vault.get(named).is_ok()))
     }
 }
 

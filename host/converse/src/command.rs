@@ -1,6 +1,7 @@
 //! The office's slash command: what somebody asks of it in a channel without saying anything there.
 //!
-//! `/chancery mode` tells the channel's mode, `/chancery mode eager` asks for another. Who may set one is the record's to
+//! `/chancery mode` tells the channel's mode, `/chancery mode eager` asks for another; `/chancery connect linear` asks for
+//! a link to connect one's account. Who may set one is the record's to
 //! say. Deliberately absent: asking a seat anything; whoever wants an answer mentions the office.
 
 use crate::arrival::{Arrival, is_plain};
@@ -17,6 +18,10 @@ pub enum Wish {
     Tell,
     /// Another mode.
     Set(Mode),
+    /// To connect an account at a service.
+    Connect(String),
+    /// To take back the account at a service.
+    Disconnect(String),
     /// Something that the office does not know.
     Unknown,
 }
@@ -60,6 +65,8 @@ fn wish(text: &str) -> Wish {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["mode"] => Wish::Tell,
+        ["connect", service] => Wish::Connect((*service).to_owned()),
+        ["disconnect", service] => Wish::Disconnect((*service).to_owned()),
         ["mode", word] => Mode::of_word(word).map_or(Wish::Unknown, Wish::Set),
         _ => Wish::Unknown,
     }
@@ -104,7 +111,12 @@ mod tests {
             ("T1:C1", "person_slack.T1.U1", Wish::Set(Mode::Eager))
         );
         assert_eq!(of(json!({"text": " mode "})).unwrap().2, Wish::Tell);
-        for text in ["", "mode loud", "mode eager now", "help"] {
+        assert_eq!(of(json!({"text": "connect Linear"})).unwrap().2, Wish::Connect("linear".to_owned()));
+        assert_eq!(
+            of(json!({"text": "disconnect linear"})).unwrap().2,
+            Wish::Disconnect("linear".to_owned())
+        );
+        for text in ["", "connect", "connect a b", "mode loud", "mode eager now", "help"] {
             assert_eq!(of(json!({"text": text})).unwrap().2, Wish::Unknown, "{text}");
         }
     }

@@ -25,6 +25,7 @@ mod resolve;
 mod route;
 mod send;
 mod target;
+mod token;
 
 #[cfg(test)]
 mod tests;
@@ -39,3 +40,4 @@ pub use refused::Refused;
 pub use resolve::{Resolve, SystemResolver};
 pub use send::{Egress, Sent};
 pub use target::{Target, URL_BYTES_MAX, UrlError, judge_url};
+pub use token::{Client, Granted, NotGranted, Shown};

@@ -15,7 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
-use vault::{Secret, Vault};
+use vault::{AccountRef, Secret, Vault};
 
 /// The way out. One for the host.
 pub struct Egress {
@@ -171,7 +171,7 @@ impl Egress {
         headers.insert(HOST, host.map_err(|error| Refused::Broken { left: false, error: error.into() })?);
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some((reference, secret)) = credential {
-            let injection = self.injections.get(&reference).unwrap_or(&Injection::Bearer);
+            let injection = self.injections.get(AccountRef::plain(&reference)).unwrap_or(&Injection::Bearer);
             injection.apply(&mut headers, &secret).ok_or(Refused::CredentialUnusable { reference })?;
         }
         let mut request = Request::new(Full::new(body));

@@ -1,5 +1,6 @@
 //! The bodies of the facts, one file a subject. Shapes only: rules about them live in `fold`.
 
+mod account;
 mod approval;
 mod conversation;
 mod effect;
@@ -14,6 +15,7 @@ mod subject;
 mod triage;
 mod turn;
 
+pub use account::{AccountConnected, AccountDisconnected, DisclosureSet, account_reference};
 pub use approval::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn,

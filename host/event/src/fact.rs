@@ -1,6 +1,7 @@
 //! The one closed table of event kinds. A kind is `noun.past`; a fold that matches on [`Fact`] is told by
 //! the compiler when a kind is added.
 
+use crate::body::{AccountConnected, AccountDisconnected, DisclosureSet};
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
@@ -237,6 +238,12 @@ facts! {
     "topic.unmuted" 1 TopicUnmuted,
     /// The emoji that a workspace made itself.
     "emoji.listed" 1 EmojiListed,
+    /// Somebody's account at another service may be used.
+    "account.connected" 1 AccountConnected,
+    /// An account is not used any more.
+    "account.disconnected" 1 AccountDisconnected,
+    /// A person says where may be told what was read with their accounts.
+    "disclosure.set" 1 DisclosureSet,
 }
 
 #[cfg(test)]

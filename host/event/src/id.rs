@@ -152,6 +152,12 @@ impl PrincipalId {
         Self("system_host".to_owned())
     }
 
+    /// The organisation itself: it owns the accounts that are nobody's in particular.
+    #[must_use]
+    pub fn organisation() -> Self {
+        Self("system_organisation".to_owned())
+    }
+
     /// The gate: it states what came of calls.
     #[must_use]
     pub fn gate() -> Self {

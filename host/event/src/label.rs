@@ -28,6 +28,18 @@ pub enum Audience {
     Operators,
 }
 
+impl Audience {
+    /// Whether only one person belongs to it: it is that person, a direct message of Slack, or a terminal.
+    #[must_use]
+    pub fn is_of_one(&self) -> bool {
+        match self {
+            Self::Principal(_) | Self::Terminal(_) => true,
+            Self::SlackChannel { channel, .. } => channel.starts_with('D'),
+            Self::Operators => false,
+        }
+    }
+}
+
 /// Who may read. `Within` of no audience is everyone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -36,6 +48,31 @@ pub enum Readers {
     Unknown,
     /// Whoever belongs to each of these audiences; everyone when there is none.
     Within(BTreeSet<Audience>),
+    /// Not known, and at most whoever belongs to each of these, which are one person's each: what is one's own does
+    /// not become less so by being read together with something that nobody knows.
+    UnknownWithin(BTreeSet<Audience>),
+}
+
+impl Readers {
+    /// The audiences that every reader belongs to, as far as they are known.
+    #[must_use]
+    pub fn audiences(&self) -> Option<&BTreeSet<Audience>> {
+        match self {
+            Self::Unknown => None,
+            Self::Within(known) | Self::UnknownWithin(known) => Some(known),
+        }
+    }
+
+    /// The readers of what was made from both.
+    fn join(&self, other: &Self) -> Self {
+        let both: BTreeSet<Audience> =
+            [self, other].into_iter().filter_map(Self::audiences).flatten().cloned().collect();
+        if matches!((self, other), (Self::Within(_), Self::Within(_))) {
+            return Self::Within(both);
+        }
+        let own: BTreeSet<Audience> = both.into_iter().filter(Audience::is_of_one).collect();
+        if own.is_empty() { Self::Unknown } else { Self::UnknownWithin(own) }
+    }
 }
 
 /// Whether content may be trusted as instruction. Ordered: the join takes the lower.
@@ -87,10 +124,7 @@ impl Label {
     /// The label of what was made from both: readers intersect, integrity is the lower.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
-        let readers = match (&self.readers, &other.readers) {
-            (Readers::Within(a), Readers::Within(b)) => Readers::Within(a.union(b).cloned().collect()),
-            _ => Readers::Unknown,
-        };
+        let readers = self.readers.join(&other.readers);
         Self { readers, integrity: self.integrity.min(other.integrity) }
     }
 
@@ -105,13 +139,19 @@ impl Label {
 #[cfg(test)]
 mod tests {
     use super::{Audience, Integrity, Label, Readers};
+    use crate::PrincipalId;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn label() -> impl Strategy<Value = Label> {
-        let audience = (0_u8..4).prop_map(|n| Audience::Terminal(n.to_string()));
+        let person = |n: u8| PrincipalId::parse(&format!("person_{n}")).unwrap();
+        let own = (0_u8..4).prop_map(move |n| Audience::Principal(person(n)));
+        let channel = |n: u8| Audience::SlackChannel { team: "T1".into(), channel: format!("C{n}") };
+        let audience = prop_oneof![own.clone(), (0_u8..4).prop_map(channel)];
         let readers = prop_oneof![
             Just(Readers::Unknown),
-            proptest::collection::btree_set(audience, 0..4).prop_map(Readers::Within)
+            proptest::collection::btree_set(audience, 0..4).prop_map(Readers::Within),
+            proptest::collection::btree_set(own, 1..4).prop_map(Readers::UnknownWithin),
         ];
         let integrity =
             prop_oneof![Just(Integrity::Untrusted), Just(Integrity::Unknown), Just(Integrity::Trusted)];
@@ -132,9 +172,15 @@ mod tests {
             prop_assert!(joined.integrity <= a.integrity);
             match (&a.readers, &joined.readers) {
                 (Readers::Within(before), Readers::Within(after)) => prop_assert!(after.is_superset(before)),
-                (Readers::Unknown, after) => prop_assert_eq!(after, &Readers::Unknown),
-                (_, Readers::Unknown) => {}
+                (Readers::Unknown | Readers::UnknownWithin(_), after) => {
+                    prop_assert!(!matches!(after, Readers::Within(_)), "what is not known stays so");
+                }
+                (Readers::Within(_), Readers::Unknown | Readers::UnknownWithin(_)) => {}
             }
+            let own = |readers: &Readers| -> BTreeSet<Audience> {
+                readers.audiences().into_iter().flatten().filter(|one| one.is_of_one()).cloned().collect()
+            };
+            prop_assert!(own(&joined.readers).is_superset(&own(&a.readers)), "what is one's own stays so");
         }
     }
 }

@@ -295,6 +295,9 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::PluginRemoved(_)
         | Fact::ComponentRevoked(_)
         | Fact::SubjectShredded(_)
+        | Fact::AccountConnected(_)
+        | Fact::AccountDisconnected(_)
+        | Fact::DisclosureSet(_)
         | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)

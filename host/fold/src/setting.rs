@@ -106,6 +106,21 @@ pub fn muted(topic: &event::Topic) -> String {
     format!("muted/{topic}")
 }
 
+/// Key of the accounts that are connected, as [`account`] names them, in order.
+pub const ACCOUNTS: &str = "accounts";
+
+/// Key of an account ([`event::AccountConnected`]), as long as it is connected.
+#[must_use]
+pub fn account(credential: &str, owner: &event::PrincipalId) -> String {
+    format!("account/{credential}/{owner}")
+}
+
+/// Key of where may be told what was read with a person's accounts ([`event::DisclosureSet`]).
+#[must_use]
+pub fn disclosure(owner: &event::PrincipalId) -> String {
+    format!("disclosure/{owner}")
+}
+
 /// Key of the emoji that a workspace made itself ([`event::EmojiListed`]).
 #[must_use]
 pub fn emoji(team: &str) -> String {
@@ -121,9 +136,11 @@ pub fn stated(fact: &Fact) -> Option<(String, Option<Value>)> {
 
 fn holds(fact: &Fact) -> Option<Value> {
     match fact {
-        Fact::SeatVacated(_) | Fact::PluginRevoked(_) | Fact::PluginRemoved(_) | Fact::TopicUnmuted(_) => {
-            None
-        }
+        Fact::SeatVacated(_)
+        | Fact::PluginRevoked(_)
+        | Fact::PluginRemoved(_)
+        | Fact::TopicUnmuted(_)
+        | Fact::AccountDisconnected(_) => None,
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
         Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
         other => Some(other.body()),
@@ -152,6 +169,9 @@ fn key(fact: &Fact) -> Option<String> {
         Fact::TopicMuted(body) => Some(muted(&body.topic)),
         Fact::TopicUnmuted(body) => Some(muted(&body.topic)),
         Fact::EmojiListed(body) => Some(emoji(&body.team)),
+        Fact::AccountConnected(body) => Some(account(&body.credential, &body.owner)),
+        Fact::AccountDisconnected(body) => Some(account(&body.credential, &body.owner)),
+        Fact::DisclosureSet(body) => Some(disclosure(&body.owner)),
         _ => None,
     }
 }
@@ -167,6 +187,7 @@ fn beside(fact: &Fact) -> Vec<String> {
         Fact::PluginRemoved(body) => {
             vec![grant(&body.plugin), ungranted(&body.plugin), waiting(&body.plugin)]
         }
+        Fact::AccountConnected(_) | Fact::AccountDisconnected(_) => vec![ACCOUNTS.to_owned()],
         _ => Vec::new(),
     }
 }
@@ -189,6 +210,16 @@ fn evolve_beside(key: &str, row: Option<Row>, fact: &Fact) -> Option<Row> {
             Some(Row::of(&names, None))
         }
         Fact::PluginRevoked(_) => Some(Row { value: fact.body(), rank: None }),
+        Fact::AccountConnected(body) => {
+            let mut names: BTreeSet<String> = decode(row).unwrap_or_default();
+            names.insert(account(&body.credential, &body.owner));
+            Some(Row::of(&names, None))
+        }
+        Fact::AccountDisconnected(body) => {
+            let mut names: BTreeSet<String> = decode(row).unwrap_or_default();
+            names.remove(&account(&body.credential, &body.owner));
+            Some(Row::of(&names, None))
+        }
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: any decision, any turn, any outgoing request, and the value of any secret.
 
+pub mod accounts;
 mod crowd;
 pub mod health;
 pub mod inbox;

@@ -185,6 +185,8 @@ fn decide(count: usize) -> impl FnMut() {
             origin_kind: OriginKind::Step,
             flow: Flow::Unknown,
             integrity: event::Integrity::Untrusted,
+            account: gate::AccountKind::None,
+            account_of: String::new(),
             approved: false,
             granted_text: Vec::new(),
         }));
@@ -210,6 +212,7 @@ fn whole(count: usize) -> impl FnMut() {
                 refusals: &[],
                 approval: None,
                 ahead: None,
+                own: &gate::Own::default(),
                 class: None,
                 said_no: None,
                 budgets: &[],

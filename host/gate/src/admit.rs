@@ -7,6 +7,7 @@
 //!
 //! Nothing here writes, waits, or calls a model. [`crate::pass`] does that.
 
+use crate::account::Own;
 use crate::call::{Call, Payload};
 use crate::catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec};
 use crate::guard::{GuardNo, GuardedCall};
@@ -40,6 +41,8 @@ pub struct Facts<'a> {
     pub refusals: &'a [RefusalRow],
     /// The approval of exactly this call, when one was ever asked for.
     pub approval: Option<&'a ApprovalRow>,
+    /// The accounts that the call may use, and where what is theirs may be told.
+    pub own: &'a Own,
     /// What was given ahead to the seat for this tool on this resource.
     pub ahead: Option<&'a AheadRow>,
     /// What the call was judged to be, when its tool declares no class and somebody judged it.
@@ -72,6 +75,8 @@ pub(crate) struct Weighed {
     decision: Decision,
     /// The no of the policies when it is only for want of a person's yes.
     wants_yes: Option<Decision>,
+    /// What flow found.
+    flow: Flow,
 }
 
 impl Weighed {
@@ -87,7 +92,7 @@ impl Weighed {
             role: facts.seat.map(|seat| seat.role.clone()).unwrap_or_default(),
             origin_kind: OriginKind::from(&call.origin),
             integrity: call.label.integrity,
-            flow: Flow::Unknown,
+            flow: self.flow,
             audience: None,
         }
     }
@@ -115,6 +120,7 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
         return Err(Box::new(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason.to_owned())));
     }
     let routes = facts.catalogue.routes(&target.plugin);
+    let flow = facts.own.flow(call, &target.resource, target.effect);
     let approved = facts.approval.is_some_and(given) || ahead(call, facts).is_some();
     let asked = Asked {
         seat,
@@ -125,24 +131,32 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
         effect: target.effect,
         line: facts.line,
         origin_kind: OriginKind::from(&call.origin),
-        flow: Flow::Unknown,
+        flow,
         integrity: call.label.integrity,
+        account: facts.own.kind(&routes),
+        account_of: facts.own.person().map(ToString::to_string).unwrap_or_default(),
         approved,
         granted_text: routes.iter().map(|route| route.origin.clone()).collect(),
     };
     let decision = facts.policy.decide(&asked);
     if decision.allowed {
         let wants_yes = if approved { None } else { undeclared(call, &target, facts.class) };
-        return Ok(Weighed { target, decision, wants_yes });
+        return Ok(Weighed { target, decision, wants_yes, flow });
     }
     // Only a no of a policy that was evaluated can be for want of a yes.
     if !approved && decision.errors.is_empty() {
         let with_yes = facts.policy.decide(&Asked { approved: true, ..asked });
         if with_yes.allowed {
-            return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision) });
+            return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision), flow });
         }
     }
-    Err(Box::new(denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason)))
+    let no = denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason);
+    Err(Box::new(match no {
+        Verdict::Denied(denial) => {
+            Verdict::Denied(Denial { violates_flow: flow == Flow::Violates, ..denial })
+        }
+        other => other,
+    }))
 }
 
 /// The no to a call that policy lets through and whose tool declares no class: without a person's yes it goes only where
@@ -163,7 +177,7 @@ fn undeclared(call: &Call, target: &Target, class: Option<EffectClass>) -> Optio
 
 /// What the guards said, standing refusal and budget, and the person whose yes is wanted.
 pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Option<GuardNo>) -> Verdict {
-    let Weighed { target, decision, wants_yes } = weighed;
+    let Weighed { target, decision, wants_yes, flow } = weighed;
     if let Some(no) = guards {
         return denied(DeniedBy::Guard, target.resource.text(), facts, no.policies, no.reason);
     }
@@ -201,7 +215,9 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
     };
     let ahead = if approval.is_none() { ahead(call, facts) } else { None };
     Verdict::Admitted(Admission {
-        routes: facts.catalogue.routes(&target.plugin),
+        routes: facts.own.on(facts.catalogue.routes(&target.plugin)),
+        account: facts.own.person().cloned(),
+        violates_flow: flow == Flow::Violates,
         plugin: target.plugin,
         digest: target.digest,
         resource: target.resource,
@@ -290,7 +306,18 @@ pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: Vec<String>) ->
 
 fn denied(by: DeniedBy, resource: &str, facts: &Facts<'_>, policies: Vec<String>, reason: String) -> Verdict {
     let policy_set = facts.policy.digest().clone();
-    Verdict::Denied(Denial { by, resource: resource.to_owned(), policies, policy_set, reason, quotes: None })
+    let (resource, account) = (resource.to_owned(), facts.own.person().cloned());
+    let violates_flow = false;
+    Verdict::Denied(Denial {
+        by,
+        resource,
+        policies,
+        policy_set,
+        reason,
+        quotes: None,
+        account,
+        violates_flow,
+    })
 }
 
 /// The same, in words of the person who said no.

@@ -5,6 +5,7 @@
 //! tool, and they are asked at the moment of the answer. Deliberately absent: cards and buttons; whoever draws
 //! one hands its click to [`Gate::answer`].
 
+use crate::account::AccountKind;
 use crate::call::Call;
 use crate::catalogue::{EffectClass, Resource};
 use crate::pass::{Gate, GateError, Passed};
@@ -368,6 +369,8 @@ impl Gate {
                 origin_kind: OriginKind::from(about.origin),
                 flow: Flow::Unknown,
                 integrity: Integrity::Trusted,
+                account: AccountKind::None,
+                account_of: String::new(),
                 approved: true,
                 granted_text: Vec::new(),
             });

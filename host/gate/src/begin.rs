@@ -112,7 +112,7 @@ impl Beginning {
             facts.push(self.story.hold_started(&held.hold));
         }
         if let Some(effect) = &self.effect {
-            facts.push(self.story.effect_intended(effect, &self.call));
+            facts.push(self.story.effect_intended(effect, &self.call, &self.admission));
         }
         let begun = Begun { hold, effect: self.effect.clone(), at: now };
         Ok((self.append(facts), Ok(begun)))

@@ -160,6 +160,8 @@ impl Gate {
             origin: origin.clone(),
             label: event.label.clone(),
             of: of.clone(),
+            // Looking needs the same account as doing it did.
+            asker: body.account.clone(),
             fence: reader.fence.clone(),
             ..Call::duty(
                 reader.seat.clone(),

@@ -6,6 +6,7 @@
 //! Deliberately absent: JSON. Entities and contexts are built value by value, so that no argument can become
 //! an entity (`{"__entity": …}` would).
 
+use crate::account::AccountKind;
 use crate::catalogue::{EffectClass, Resource};
 use cedar_policy::{Entities, Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression, Schema};
 use event::{Integrity, Origin, SeatCreated};
@@ -39,6 +40,10 @@ pub struct Asked<'a> {
     pub flow: Flow,
     /// The integrity of what the asker has read.
     pub integrity: Integrity,
+    /// What it would be made with.
+    pub account: AccountKind,
+    /// The person whose account that is; empty when it is nobody's.
+    pub account_of: String,
     /// Whether a person said yes to exactly this call.
     pub approved: bool,
     /// The origins the operator granted the plugin, for the reason of a no. Decides nothing.
@@ -208,6 +213,7 @@ fn resource_entities(resource: &Resource, plugin: &str) -> Result<(EntityUid, Ve
 #[cfg(test)]
 mod tests {
     use super::{Asked, CannotAsk, Flow, OriginKind, Store, store, uid};
+    use crate::account::AccountKind;
     use crate::catalogue::{EffectClass, Resource};
     use crate::schema;
     use cedar_policy::Entities;
@@ -238,6 +244,8 @@ mod tests {
             origin_kind: OriginKind::Step,
             flow: Flow::Unknown,
             integrity: Integrity::Unknown,
+            account: AccountKind::None,
+            account_of: String::new(),
             approved: false,
             granted_text: Vec::new(),
         };

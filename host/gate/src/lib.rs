@@ -9,6 +9,7 @@
 //! [`Catalogue`] and [`Guards`], which `component` implements.
 
 mod abandon;
+pub mod account;
 pub mod admit;
 pub mod approval;
 mod begin;
@@ -32,6 +33,7 @@ pub mod schema;
 mod story;
 pub mod verdict;
 
+pub use account::{AccountKind, Own};
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
 pub use catalogue::{

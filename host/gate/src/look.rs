@@ -3,6 +3,7 @@
 //! The first read is of all that the call names by itself; the second of what only that says: accounts of the budgets'
 //! present windows, what stands against those budgets, the seat above. Nothing is judged here.
 
+use crate::account::Own;
 use crate::admit::{component, subjects};
 use crate::call::Call;
 use crate::catalogue::EffectClass;
@@ -36,6 +37,8 @@ pub(crate) struct Looked {
     pub(crate) refusals: Vec<RefusalRow>,
     pub(crate) approval: Option<ApprovalRow>,
     pub(crate) ahead: Option<AheadRow>,
+    /// The accounts it may use, and where what is theirs may be told.
+    pub(crate) own: Own,
     /// What it was judged to be, when its tool declares no class.
     pub(crate) class: Option<EffectClass>,
     /// Why the plugin may use none of its routes; nothing when it may, or has none.
@@ -49,6 +52,7 @@ struct Places {
     routed: Option<(String, Digest)>,
     approval: Option<String>,
     ahead: Option<String>,
+    own: Vec<RowKey>,
     class: Option<String>,
     subjects: Vec<RefusalSubject>,
     /// Names; none when the call costs nothing.
@@ -67,6 +71,7 @@ impl Places {
             routed: component.filter(|(plugin, _)| !catalogue.routes(plugin).is_empty()),
             approval,
             ahead: gate.ahead_key(call),
+            own: Own::places(call, catalogue),
             class: gate.class_key(call),
             subjects: subjects(call, catalogue, Vec::new()),
             budgets: budget_keys(call, catalogue),
@@ -83,6 +88,7 @@ impl Places {
             keys.push(setting(setting::PRICES));
         }
         keys.extend(self.budgets.iter().cloned());
+        keys.extend(self.own.iter().cloned());
         keys.extend(self.approval.iter().map(|id| RowKey::new(Approvals.name(), id)));
         keys.extend(self.ahead.iter().map(|key| RowKey::new(Ahead.name(), key)));
         keys.extend(self.class.iter().map(|key| RowKey::new(Classes.name(), key)));
@@ -126,6 +132,7 @@ impl Gate {
             prices: if is_paid { rows.state(Settings.name(), setting::PRICES) } else { None },
             refusals,
             approval: places.approval.as_ref().and_then(|id| rows.state(Approvals.name(), id)),
+            own: Own::of(call, self.parts.catalogue.as_ref(), &rows),
             ahead: places.ahead.as_ref().and_then(|key| rows.state(Ahead.name(), key)),
             class: class_of(places.class.as_ref().and_then(|key| rows.state(Classes.name(), key))),
             no_grant: places.routed.as_ref().and_then(|(plugin, digest)| no_grant(&rows, plugin, digest)),

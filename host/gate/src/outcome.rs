@@ -178,6 +178,8 @@ pub(crate) fn source_label(admission: &Admission, reached: &Reached) -> Label {
     let with_credential = admission.routes.iter().any(|route| route.credential.is_some());
     match (&admission.resource, reached.readings.is_empty()) {
         (_, true) => Label::join_all([]),
+        // What was read with somebody's account is theirs.
+        (_, false) if admission.account.is_some() => own_label(admission),
         // What a model writes derives from what it was shown, and from nothing that its provider knows besides.
         (Resource::Model(_), false) => Label::join_all([]),
         (Resource::Origin { .. }, false) if !with_credential => Label::public_untrusted(),
@@ -191,5 +193,15 @@ pub(crate) fn earlier_label(admission: &Admission) -> Label {
     if admission.routes.is_empty() {
         return Label::join_all([]);
     }
+    if admission.account.is_some() {
+        return own_label(admission);
+    }
     Label { readers: event::Readers::Unknown, integrity: event::Integrity::Untrusted }
+}
+
+/// The label of what was read with a person's account: for that person alone, and vouched for by nobody.
+fn own_label(admission: &Admission) -> Label {
+    let owner = admission.account.clone().map(event::Audience::Principal);
+    let readers = event::Readers::Within(owner.into_iter().collect());
+    Label { readers, integrity: event::Integrity::Untrusted }
 }

@@ -190,6 +190,7 @@ impl Gate {
             prices: looked.prices.as_ref(),
             refusals: &looked.refusals,
             approval: looked.approval.as_ref(),
+            own: &looked.own,
             ahead: looked.ahead.as_ref(),
             class: class.or(looked.class),
             said_no: said_no.as_deref(),
@@ -226,6 +227,8 @@ impl Gate {
                     policy_set: admission.policy_set.clone(),
                     reason,
                     quotes: None,
+                    account: admission.account.clone(),
+                    violates_flow: admission.violates_flow,
                 };
                 self.tell(&call, story.denied(&denial)).await?;
                 return Ok(Passed::Denied(denial));

@@ -3,7 +3,9 @@
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, Resource};
 use crate::deltas::Deltas;
-use event::{ApprovalId, Digest, EffectId, EventId, NanoUsd, Origin, Route, Timestamp, WorstCase};
+use event::{
+    ApprovalId, Digest, EffectId, EventId, NanoUsd, Origin, PrincipalId, Route, Timestamp, WorstCase,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,6 +20,10 @@ pub struct Admission {
     pub(crate) hold: Option<Box<Price>>,
     pub(crate) policy_set: Digest,
     pub(crate) policies: Vec<String>,
+    /// The person whose account the routes use, if they use one.
+    pub(crate) account: Option<PrincipalId>,
+    /// Whether it tells somebody what was read with another's account, as policy lets it.
+    pub(crate) violates_flow: bool,
     /// The yes that is used up when the call begins.
     pub(crate) approval: Option<ApprovalId>,
     /// The yes given ahead without which it would wait for one.

@@ -29,6 +29,9 @@ const FACTS: &str = "    origin_kind: OriginKind,
     flow: Flow,
     integrity: Integrity,
     effect: Effect,
+    // What the call would be made with, and the person whose account that is: empty when it is nobody's.
+    account: Account,
+    account_of: String,
     // Whether the operator granted the plugin a route there; true for what is no origin.
     granted: Bool,
     // Whether a person said yes to exactly this call.

@@ -84,6 +84,8 @@ impl Story {
             policies: admission.policies.clone(),
             policy_set: admission.policy_set.clone(),
             ahead: admission.ahead.clone(),
+            account: admission.account.clone(),
+            violates_flow: admission.violates_flow,
         };
         self.say("admitted", self.label.clone(), fact)
     }
@@ -98,6 +100,8 @@ impl Story {
             policies: denial.policies.clone(),
             policy_set: denial.policy_set.clone(),
             reason: Personal::of(denial.reason.clone(), self.of.iter().chain(&denial.quotes).cloned()),
+            account: denial.account.clone(),
+            violates_flow: denial.violates_flow,
         };
         [self.say("denied", self.label.clone(), fact)]
     }
@@ -167,13 +171,14 @@ impl Story {
         hold_abandoned(hold, row, self.actor.clone(), self.cause.clone())
     }
 
-    pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call) -> Proposed {
+    pub(crate) fn effect_intended(&self, effect: &EffectId, call: &Call, admission: &Admission) -> Proposed {
         let fact = EffectIntended {
             effect: effect.clone(),
             origin: self.origin.clone(),
             tool: self.tool.clone(),
             input: self.personal(call.input()),
             content: self.content.clone(),
+            account: admission.account.clone(),
         };
         self.say("effect.intended", self.label.clone(), fact)
     }

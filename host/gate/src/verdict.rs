@@ -21,6 +21,10 @@ pub struct Denial {
     pub reason: String,
     /// The person whose words the reason quotes, when it quotes any.
     pub quotes: Option<PrincipalId>,
+    /// The person whose account the call would use, if it would use one.
+    pub account: Option<PrincipalId>,
+    /// Whether it would tell somebody what was read with another's account.
+    pub violates_flow: bool,
 }
 
 impl Denial {

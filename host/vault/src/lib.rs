@@ -6,8 +6,10 @@
 //! who verifies never holds a key; [`Vault::scan`] says whether a value is in what leaves or comes back.
 //!
 //! No value is ever part of an error, a log line or a `Debug` output, and memory that held one is wiped when
-//! it is dropped. Deliberately absent: writing and rotating credentials, and a sealed store.
+//! it is dropped. What people connect while the office runs is kept sealed ([`Accounts`]); what an operator configures is
+//! only read.
 
+mod accounts;
 mod keyring;
 mod scan;
 mod secret;
@@ -15,6 +17,7 @@ mod signing;
 mod source;
 mod vault;
 
+pub use accounts::{AccountError, AccountRef, Accounts, Kept};
 pub use keyring::{About, KeyId, Keyring, KeyringError, Keys, Missing, Opened, key_ids};
 pub use secret::Secret;
 pub use signing::{SIGNATURE_AGE_MS_MAX, SIGNING_SECRETS_MAX, SignatureError, SigningKeys};

@@ -15,6 +15,14 @@ impl Secret {
         (!value.trim().is_empty()).then_some(Self(value))
     }
 
+    /// A value that was given to this process a moment ago; nothing when it is blank or longer than
+    /// [`crate::SECRET_BYTES_MAX`] bytes.
+    #[must_use]
+    pub fn given(value: String) -> Option<Self> {
+        let value = Zeroizing::new(value);
+        if value.len() > crate::SECRET_BYTES_MAX { None } else { Self::new(value) }
+    }
+
     /// The value itself, **for `egress` alone**, which puts it into one header of a request it has judged.
     /// A test of the workspace's shape holds every other crate to that.
     #[must_use]

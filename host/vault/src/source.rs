@@ -90,6 +90,15 @@ pub enum VaultError {
         /// What is wrong, such as "is not UTF-8".
         fault: &'static str,
     },
+    /// Nobody connected the account, or it was taken away.
+    #[error("the account `{reference}` is not connected; whoever owns it can connect it again")]
+    NotConnected {
+        /// What was asked for.
+        reference: String,
+    },
+    /// The account cannot be used.
+    #[error(transparent)]
+    Account(Box<crate::AccountError>),
     /// There is no signing secret, or more than a rotation needs.
     #[error("{0} signing secrets are configured; configure one, or two while the old one is being replaced")]
     SigningSecrets(usize),

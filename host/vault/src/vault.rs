@@ -4,7 +4,7 @@
 //! secret: it stays in the scan. Reading a file blocks the thread for a moment, at first use only.
 
 use crate::scan::{Needles, first_in};
-use crate::{Secret, Source, VaultError};
+use crate::{AccountRef, Accounts, Secret, Source, VaultError};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +14,7 @@ pub const RETIRED_MAX: usize = 2;
 /// Credentials by reference. Shared by everything that needs one; see the crate's page for who may look.
 pub struct Vault {
     sources: BTreeMap<String, Source>,
+    accounts: Option<Accounts>,
     known: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -30,7 +31,19 @@ impl Vault {
     /// A vault over these places. Reads nothing yet.
     #[must_use]
     pub fn new(sources: BTreeMap<String, Source>) -> Self {
-        Self { sources, known: Mutex::default() }
+        Self { sources, accounts: None, known: Mutex::default() }
+    }
+
+    /// The same vault, which also has the accounts that people connect: [`AccountRef::reference`] names one.
+    #[must_use]
+    pub fn with_accounts(self, accounts: Accounts) -> Self {
+        Self { accounts: Some(accounts), ..self }
+    }
+
+    /// The accounts that people connect.
+    #[must_use]
+    pub fn accounts(&self) -> Option<&Accounts> {
+        self.accounts.as_ref()
     }
 
     /// Every reference configured, in order.
@@ -41,7 +54,10 @@ impl Vault {
     /// Whether a credential is configured under `reference`. Reads nothing: its value may still be missing.
     #[must_use]
     pub fn has(&self, reference: &str) -> bool {
-        self.sources.contains_key(reference)
+        match AccountRef::parse(reference) {
+            Some(account) => self.accounts.as_ref().is_some_and(|accounts| accounts.has(&account)),
+            None => self.sources.contains_key(reference),
+        }
     }
 
     /// A copy of the value, read now if it was not read before.
@@ -49,6 +65,9 @@ impl Vault {
     /// # Errors
     /// When the reference is not configured, or its value is missing, unreadable or unusable.
     pub fn get(&self, reference: &str) -> Result<Secret, VaultError> {
+        if let Some(account) = AccountRef::parse(reference) {
+            return self.account(reference, &account);
+        }
         let source = self.source(reference)?;
         if let Some(secret) = self.known().get(reference).and_then(|known| known.current.as_ref()) {
             return Ok(secret.copy());
@@ -92,6 +111,20 @@ impl Vault {
         };
         let (references, all): (Vec<_>, Vec<_>) = self.known().iter().flat_map(each).unzip();
         first_in(text, &all).and_then(|index| references.into_iter().nth(index))
+    }
+
+    /// What opens an account, read anew each time: another process may have taken it away.
+    fn account(&self, reference: &str, account: &AccountRef) -> Result<Secret, VaultError> {
+        let unknown = || VaultError::NotConnected { reference: reference.to_owned() };
+        let accounts = self.accounts.as_ref().ok_or_else(unknown)?;
+        let kept = accounts.read(account).map_err(|error| VaultError::Account(Box::new(error)))?;
+        let kept = kept.ok_or_else(unknown)?;
+        let copy = kept.access.copy();
+        let mut known = self.known();
+        known.entry(reference.to_owned()).or_default().replace(Some(kept.access));
+        // What a new value is had with never goes into a guest's request, and is looked for like any other.
+        known.entry(format!("{reference} (refresh)")).or_default().replace(kept.refresh);
+        Ok(copy)
     }
 
     fn source(&self, reference: &str) -> Result<&Source, VaultError> {

@@ -1,4 +1,4 @@
-//! What the guests of this repository share: a tool plugin as plain values, and one HTTP exchange.
+//! What the guests of this repository share: a tool plugin as plain values, one HTTP exchange, and pages as text.
 //!
 //! A plugin's logic is written against [`Tools`], [`Host`] and [`http::Wire`], builds for any target and is
 //! tested there; only `bindings` knows the component model, and it exists on `wasm32` alone. With the feature
@@ -10,6 +10,8 @@
 #[cfg(all(target_arch = "wasm32", not(feature = "model")))]
 pub mod bindings;
 mod failure;
+#[cfg(feature = "html")]
+pub mod html;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "model")]

@@ -5,14 +5,15 @@ use guest::{Failure, Kind, excerpt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::html;
+use crate::link;
 use crate::text;
+use guest::html;
 
 /// The most that is read of a page, in bytes: long articles fit, and a model could not read more.
 pub const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 /// The most that the text of a page takes as JSON, in bytes. A host takes one mebibyte of output, and what is
-/// escaped or marked as no UTF-8 takes several times its own size; the rest is for address, type and title.
-const TEXT_JSON_BYTES_MAX: usize = 960 * 1_024;
+/// escaped or marked as no UTF-8 takes several times its own size; the rest is for address, type, title and links.
+const TEXT_JSON_BYTES_MAX: usize = 832 * 1_024;
 /// How much of a location or content type a message repeats, in characters.
 const EXCERPT_CHARS_MAX: usize = 2_048;
 
@@ -22,6 +23,19 @@ const EXCERPT_CHARS_MAX: usize = 2_048;
 pub struct Fetch {
     url: String,
     max_bytes: Option<usize>,
+    #[serde(default)]
+    part: Part,
+}
+
+/// Which part of a page is wanted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    /// What the page marks as its main part, or all of it where it marks none.
+    #[default]
+    Main,
+    /// All of it.
+    Page,
 }
 
 /// The output of `web.fetch`.
@@ -32,8 +46,11 @@ struct Page {
     content_type: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    part: Part,
     text: String,
     truncated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<link::Lead>,
 }
 
 /// Fetches through `wire`.
@@ -55,7 +72,7 @@ pub fn fetch(input: Fetch, wire: &dyn Wire) -> Result<Value, Failure> {
         reply_bytes_max: input.max_bytes.unwrap_or(BODY_BYTES_MAX).clamp(1, BODY_BYTES_MAX),
     })?;
     refuse_redirect(&address, &reply)?;
-    let page = read(&address, &reply)?;
+    let page = read(&address, &reply, input.part)?;
     serde_json::to_value(page)
         .map_err(|e| Failure::new(Kind::Malformed, format!("the page is not JSON: {e}")))
 }
@@ -86,7 +103,7 @@ fn target_of(address: &Address, location: &str) -> String {
     }
 }
 
-fn read(address: &Address, reply: &Reply) -> Result<Page, Failure> {
+fn read(address: &Address, reply: &Reply, wanted: Part) -> Result<Page, Failure> {
     let coding = reply.header("content-encoding").unwrap_or_default();
     if !coding.is_empty() && !coding.eq_ignore_ascii_case("identity") {
         let coding = excerpt(&coding, EXCERPT_CHARS_MAX);
@@ -96,12 +113,17 @@ fn read(address: &Address, reply: &Reply) -> Result<Page, Failure> {
         ));
     }
     let content_type = reply.header("content-type").unwrap_or_default();
-    let (title, text) = match text::form_of(&content_type, &reply.body) {
+    let mut links = Vec::new();
+    let (title, part, text) = match text::form_of(&content_type, &reply.body) {
         text::Form::Html => {
             let page = html::readable(&text::decode(&reply.body, reply.cut));
-            (page.title, page.text)
+            links = link::leads(address, &page);
+            match page.main.filter(|_| wanted == Part::Main) {
+                Some(main) => (page.title, Part::Main, main),
+                None => (page.title, Part::Page, page.text),
+            }
         }
-        text::Form::Plain => (None, text::decode(&reply.body, reply.cut)),
+        text::Form::Plain => (None, Part::Page, text::decode(&reply.body, reply.cut)),
         text::Form::Other => {
             let shown = excerpt(&content_type, EXCERPT_CHARS_MAX);
             let message = format!("the page is `{shown}`, not text: web.fetch reads HTML and other text");
@@ -115,8 +137,10 @@ fn read(address: &Address, reply: &Reply) -> Result<Page, Failure> {
         status: reply.status,
         content_type: excerpt(&content_type, EXCERPT_CHARS_MAX),
         title,
+        part,
         truncated: reply.cut || text.len() < whole,
         text,
+        links,
     })
 }
 
@@ -189,10 +213,40 @@ mod tests {
                 "status": 200,
                 "content_type": "text/html; charset=utf-8",
                 "title": "Opening hours",
+                "part": "page",
                 "text": "# Hours\n\nOpen from nine & on time.",
                 "truncated": false,
             }))
         );
+    }
+
+    #[test]
+    fn the_main_part_is_given_unless_all_is_wanted_and_links_lead_somewhere() {
+        let words = "The fox is here. ".repeat(20);
+        let body = format!(
+            "<nav><a href='/'>Home</a></nav><article>{words}<a href='next?a=1#x'>Next</a><a href='javascript:x'>No</a></article>"
+        );
+        let wire = canned(200, &[("content-type", "text/html")], body.as_bytes());
+        let page = fetch_from(&wire, json!({"url": "https://example.com/docs/fox"})).unwrap();
+        assert_eq!(page["part"], "main");
+        assert!(!page["text"].as_str().unwrap().contains("Home"));
+        assert_eq!(
+            page["links"],
+            json!([{"words": "Home", "url": "https://example.com/"}, {"words": "Next", "url": "https://example.com/docs/next?a=1"}])
+        );
+        let wire = canned(200, &[("content-type", "text/html")], body.as_bytes());
+        let page = fetch_from(&wire, json!({"url": "https://example.com/docs/fox", "part": "page"})).unwrap();
+        assert_eq!(page["part"], "page");
+        assert!(page["text"].as_str().unwrap().contains("Home"));
+    }
+
+    #[test]
+    fn a_page_full_of_long_links_fits_into_an_output() {
+        let link = |n: usize| format!("<a href='/{n}/{}'>{}</a>", "\u{1}".repeat(1_000), "\u{1}".repeat(100));
+        let body: String = (0..1_000).map(link).collect();
+        let wire = canned(200, &[("content-type", "text/html")], body.as_bytes());
+        let page = fetch_from(&wire, json!({"url": "https://example.com/a"})).unwrap();
+        assert!(page.to_string().len() < 1_024 * 1_024, "{}", page.to_string().len());
     }
 
     #[test]
@@ -215,7 +269,7 @@ mod tests {
             let page = fetch_from(&wire, json!({"url": "https://example.com/a"})).unwrap();
             assert_eq!(page.pointer("/truncated"), Some(&json!(true)), "{byte}");
             let bytes = page.to_string().len();
-            assert!((900 * 1_024..1_024 * 1_024).contains(&bytes), "{byte}: {bytes}");
+            assert!((800 * 1_024..1_024 * 1_024).contains(&bytes), "{byte}: {bytes}");
         }
         let long = format!("text/plain; x={}", "\u{fffd}".repeat(30_000));
         let wire = canned(200, &[("content-type", &long)], b"hello");

@@ -14,7 +14,7 @@ use event::{
 use fold::authority::LINE_SEATS_MAX;
 use fold::{decode, setting};
 use gate::policy::{Flow, Known, OriginKind, Question};
-use gate::{EffectClass, Resource, Touches};
+use gate::{AccountKind, EffectClass, Resource, Touches};
 use record::Record;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,6 +145,7 @@ impl Past {
         let (action, plugin, effect) = self.offered(&tool, &known, &own, &mut notes);
         let granted = self.granted(&plugin, at).await?;
         let resource = touched(&tool, &known, &plugin, resource, &granted);
+        let (account, account_of, violates) = self.made_with(&event, &plugin, at).await?;
         let question = Question {
             seat,
             line,
@@ -154,8 +155,10 @@ impl Past {
             input,
             effect,
             origin_kind: OriginKind::from(&origin),
-            flow: Flow::Unknown,
+            flow: if violates { Flow::Violates } else { Flow::Unknown },
             integrity: event.label.integrity,
+            account,
+            account_of,
             approved,
             granted_text: granted,
         };
@@ -216,6 +219,11 @@ impl Past {
 
     /// The origins granted to `plugin` just before `at`, in their normal form.
     pub(super) async fn granted(&mut self, plugin: &str, at: GlobalPosition) -> Result<Vec<String>> {
+        Ok(self.grant(plugin, at).await?.map(|granted| origins(&granted)).unwrap_or_default())
+    }
+
+    /// The grant of a plugin as it was just before `at`.
+    async fn grant(&mut self, plugin: &str, at: GlobalPosition) -> Result<Option<event::PluginGranted>> {
         let events = self.stream(StreamName::new("plugin", plugin)).await?;
         let newest = events.iter().rev().filter(|event| event.global_position < at).find_map(|event| {
             match &event.fact {
@@ -224,7 +232,31 @@ impl Past {
                 _ => None,
             }
         });
-        Ok(newest.flatten().map(|granted| origins(&granted)).unwrap_or_default())
+        Ok(newest.flatten())
+    }
+
+    /// What the call of `event` was, or would have been, made with, whose account that is, and whether it would have told
+    /// somebody what was read with another's.
+    async fn made_with(
+        &mut self,
+        event: &Event,
+        plugin: &str,
+        at: GlobalPosition,
+    ) -> Result<(AccountKind, String, bool)> {
+        let (person, violates) = match &event.fact {
+            Fact::CallAdmitted(body) => (body.account.clone(), body.violates_flow),
+            Fact::CallDenied(body) => (body.account.clone(), body.violates_flow),
+            _ => (None, false),
+        };
+        Ok(match person {
+            Some(person) => (AccountKind::Personal, person.to_string(), violates),
+            None => {
+                let grant = self.grant(plugin, at).await?;
+                let mut routes = grant.iter().flat_map(|grant| &grant.routes);
+                let has = routes.any(|route| route.credential.is_some());
+                (if has { AccountKind::Organisation } else { AccountKind::None }, String::new(), violates)
+            }
+        })
     }
 
     async fn input(

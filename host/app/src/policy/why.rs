@@ -160,6 +160,12 @@ async fn supposed(past: &mut Past, tool: &str, args: &WhyArgs) -> Result<String>
             "untrusted" => Integrity::Untrusted,
             _ => Integrity::Unknown,
         },
+        account: if args.account_of.is_some() {
+            gate::AccountKind::Personal
+        } else {
+            gate::AccountKind::None
+        },
+        account_of: args.account_of.clone().map(String::from).unwrap_or_default(),
         approved: args.approved,
         granted_text: granted,
     };

@@ -3,6 +3,7 @@
 //! Deliberately absent: who may set one, which the record says, as of any fact.
 
 use super::{Desk, weigh};
+use crate::account::Linked;
 use crate::owner;
 use anyhow::Result;
 use converse::command::{Command, Wish, command};
@@ -10,7 +11,7 @@ use event::{
     Actor, DeliveryClassified, Event, EventId, Expected, Fact, Label, ModeSet, Proposed, SeatId, StreamName,
 };
 use fold::{decode, setting};
-use gate::{Passed, Payload};
+use gate::{Call, Passed, Payload};
 use record::Error;
 use serde_json::json;
 
@@ -18,7 +19,8 @@ use serde_json::json;
 const ANSWER: &str = "slash";
 /// What is said to whoever wants something else.
 const USAGE: &str = "`/chancery mode` tells how readily I speak here; `/chancery mode quiet`, `reserved`, `proactive` or \
-    `eager` sets it, for the owner of this office. To ask me something, mention me.";
+    `eager` sets it, for the owner of this office. `/chancery connect SERVICE` connects your account there, `/chancery disconnect \
+    SERVICE` takes it back. To ask me something, mention me.";
 
 /// Does what the command says and tells the person who used it, once.
 ///
@@ -31,23 +33,48 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
     };
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
     let Some(command) = command(received, &own) else { return Ok(()) };
-    let said = match command.wish {
+    let said = match command.wish.clone() {
         Wish::Tell => told(desk, &command).await?,
         Wish::Set(mode) => {
             let by = format!("set with a slash command by {}", command.by);
             let set = ModeSet { channel: command.channel.clone(), mode, reason: by };
             set_as(desk, &command, &delivery.id, set).await?
         }
+        Wish::Connect(service) => connecting(desk, &service, &command)?,
+        Wish::Disconnect(service) => {
+            crate::account::disconnect(&desk.office.config, &desk.office.record, &service, &command.by)
+                .await?
+        }
         Wish::Unknown => USAGE.to_owned(),
     };
     let Some(attempt) = weigh::next_attempt(desk, &classified.id, ANSWER).await? else { return Ok(()) };
     let input = json!({ "channel": command.channel_id, "user": command.user, "text": said });
     let call = weigh::call(desk, (&classified.id, ANSWER, attempt), "slack.whisper", Payload::Tool(input))?;
+    // A link to connect an account is that person's alone, on the record too.
+    let call = Call { of: [command.by.clone()].into(), ..call };
     match desk.office.gate.pass(call, None).await? {
         Passed::Done { .. } => {}
         other => tracing::warn!(outcome = ?other, "a slash command was not answered"),
     }
     Ok(())
+}
+
+/// The private card's words for whoever wants to connect an account.
+fn connecting(desk: &Desk, service: &str, command: &Command) -> Result<String> {
+    let office = &desk.office;
+    let Some(linked) = Linked::of(&office.config, &office.record, office.clock.clone())? else {
+        return Ok(
+            "Accounts are connected at this office's terminal: it says no address where browsers reach it."
+                .to_owned(),
+        );
+    };
+    Ok(match linked.link(service, &command.by) {
+        Ok(link) => format!(
+            "[Connect your account at {service}]({link}) within ten minutes. The link is yours alone: whoever opens it \
+             connects an account to you. What I read with it I tell nobody but you."
+        ),
+        Err(error) => format!("That cannot be connected: {error}."),
+    })
 }
 
 async fn told(desk: &Desk, command: &Command) -> Result<String> {

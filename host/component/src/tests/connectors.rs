@@ -2,10 +2,12 @@
 //! host's own credential, and answers that nobody here made up.
 
 use super::kit::{
-    GITHUB_TOKEN, Kit, can_be_had, component, digest, failure, kit, output, route, small, target,
+    EMULATED_TOKEN, Kit, TOKEN, can_be_had, component, digest, failure, kit, output, route, small, target,
 };
-use event::PluginGranted;
-use gate::FailureKind;
+use super::server::{Manner, Server};
+use crate::{Limits, Pool};
+use event::{PluginGranted, Route};
+use gate::{EffectClass, FailureKind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -14,8 +16,13 @@ use std::time::{Duration, Instant};
 /// How long the emulator may take to listen: far longer than a busy machine needs.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// A repository with a file, and a person who may write to it.
-const SEED: &str = "tokens:\n  emulated-token-of-the-office:\n    login: octocat\n    scopes: [repo, user]\n\
+const GITHUB: &str = "tokens:\n  emulated-token-of-the-office:\n    login: octocat\n    scopes: [repo, user]\n\
     github:\n  users:\n    - login: octocat\n      name: The Octocat\n  repos:\n    - owner: octocat\n      name: hello-world\n      auto_init: true\n";
+
+/// A team with an issue, and a token that may read and write, but for nothing else.
+const LINEAR: &str = "linear:\n  organization: { name: Acme, url_key: acme }\n  users:\n    - { email: admin@example.com, name: Admin, admin: true }\n    - { email: dev@example.com, name: Dev }\n  teams:\n    - key: ENG\n      name: Engineering\n      states:\n        - { name: Todo, type: unstarted }\n        - { name: Done, type: completed }\n  issues:\n    - { team: ENG, title: Fix the roof, description: It rains., state: Todo, assignee: dev@example.com }\n  tokens:\n    - { token: emulated-token-of-the-office, user: admin@example.com, scopes: [read, write] }\n  strict_scopes: true\n";
+/// A person with a mailbox.
+const GOOGLE: &str = "tokens:\n  emulated-token-of-the-office:\n    login: alice@example.com\n    scopes: [mail]\ngoogle:\n  users:\n    - { email: alice@example.com, name: Alice }\n";
 
 /// An emulator that runs, and ends with the test.
 struct Emulator {
@@ -36,7 +43,7 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-async fn emulator(service: &str) -> Option<Emulator> {
+async fn emulator(service: &str, seed_text: &str) -> Option<Emulator> {
     if !can_be_had("emulate") {
         return None;
     }
@@ -45,7 +52,7 @@ async fn emulator(service: &str) -> Option<Emulator> {
     assert!(node.is_file(), "`{}` is not there: run `cargo xtask guests --languages` first", node.display());
     let folder = tempfile::tempdir().unwrap();
     let seed = folder.path().join("seed.yaml");
-    std::fs::write(&seed, SEED).unwrap();
+    std::fs::write(&seed, seed_text).unwrap();
     let port = free_port();
     let child = Command::new(node)
         .arg(modules.join("emulate/dist/index.js"))
@@ -65,23 +72,64 @@ async fn emulator(service: &str) -> Option<Emulator> {
     Some(emulator)
 }
 
-/// Hands over the plugin `github`, granted what its manifest asks for, at the emulator.
-async fn github(emulator: &Emulator) -> Kit {
-    let path = component("github");
+/// As many requests as a tool has in an office: a search of mail is one for each message.
+fn pool() -> Pool {
+    let tools = Limits { cpu_ms: 1_000, wall_ms: 20_000, ..Limits::for_tools() };
+    Pool { tools, ..small() }
+}
+
+/// Hands over the plugin `name` with these routes to the emulator.
+async fn granted(name: &str, emulator: &Emulator, routes: Vec<Route>) -> Kit {
+    let path = component(name);
     let grant = PluginGranted {
-        plugin: "github".to_owned(),
+        plugin: name.to_owned(),
         digest: digest(&path),
-        routes: vec![route(&["GET", "POST"], &emulator.origin, "/repos/", Some("github.token"))],
+        routes,
         settings: BTreeMap::from([("api".to_owned(), Value::from(emulator.origin.as_str()))]),
         directories: Vec::new(),
         reason: String::new(),
     };
-    kit(small(), &[path], &[grant], &[&emulator.origin]).await
+    kit(pool(), &[path], &[grant], &[&emulator.origin]).await
+}
+
+/// Hands over the plugin `github`, granted what its manifest asks for, at the emulator.
+async fn github(emulator: &Emulator) -> Kit {
+    let routes = vec![route(&["GET", "POST"], &emulator.origin, "/repos/", Some("github.token"))];
+    granted("github", emulator, routes).await
+}
+
+/// The same for `linear`.
+async fn linear(emulator: &Emulator) -> Kit {
+    granted("linear", emulator, vec![route(&["POST"], &emulator.origin, "/graphql", Some("linear.token"))])
+        .await
+}
+
+/// The same for `mail`.
+async fn mail(emulator: &Emulator) -> Kit {
+    let token = Some("mail.token");
+    let routes = vec![
+        route(&["GET"], &emulator.origin, "/gmail/v1/users/me/messages", token),
+        route(&["GET", "POST"], &emulator.origin, "/gmail/v1/users/me/drafts", token),
+        route(&["POST"], &emulator.origin, "/gmail/v1/users/me/messages/send", token),
+    ];
+    granted("mail", emulator, routes).await
+}
+
+/// What reading back the effect of a call says.
+async fn recalled(kit: &Kit, tool: &str, input: Value) -> Value {
+    let plugin = tool.split('.').next().unwrap();
+    let asked = json!({"tool": tool, "key": "effect_1", "input": input, "around_ms": now_ms()});
+    output(kit.call(&format!("{plugin}.recall"), asked).await)
+}
+
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
 }
 
 #[tokio::test]
 async fn github_is_read_and_written_and_what_was_written_is_found_again() {
-    let Some(emulator) = emulator("github").await else { return };
+    let Some(emulator) = emulator("github", GITHUB).await else { return };
     let kit = github(&emulator).await;
     let repository = "octocat/hello-world";
     let file = output(kit.call("github.file", json!({"repository": repository, "path": "README.md"})).await);
@@ -114,5 +162,141 @@ async fn github_is_read_and_written_and_what_was_written_is_found_again() {
     );
     let gone = failure(kit.call("github.issue", json!({"repository": repository, "number": 4_000})).await);
     assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
-    assert!(!format!("{gone:?}").contains(GITHUB_TOKEN));
+    assert!(!format!("{gone:?}").contains(EMULATED_TOKEN));
+}
+
+#[tokio::test]
+async fn linear_is_read_and_written_and_what_was_written_is_looked_for() {
+    let Some(emulator) = emulator("linear", LINEAR).await else { return };
+    let kit = linear(&emulator).await;
+    assert_eq!(
+        output(kit.call("linear.teams", json!({})).await)["teams"],
+        json!([{"key": "ENG", "name": "Engineering"}])
+    );
+    let listed = output(kit.call("linear.issues", json!({"team": "eng", "title_contains": "roof"})).await);
+    let roof = listed["issues"][0]["issue"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (&listed["issues"][0]["title"], &listed["issues"][0]["state"]),
+        (&json!("Fix the roof"), &json!("Todo"))
+    );
+    let new = json!({"team": "ENG", "title": "It rains", "description": "In the hall.", "assignee": "dev@example.com", "priority": 2});
+    assert_eq!(recalled(&kit, "linear.issue-open", new.clone()).await, json!({"absent": true}));
+    let opened = kit.call("linear.issue-open", new.clone()).await;
+    assert!(opened.request_sent);
+    let issue = output(opened)["issue"].as_str().unwrap().to_owned();
+    // The emulator keeps no name that it is given, so what says the same may be it, and that is no proof.
+    let memory = recalled(&kit, "linear.issue-open", new).await;
+    assert!(memory["cannot_say"].as_str().unwrap().contains(&issue), "{memory}");
+    let changed =
+        kit.call("linear.issue-change", json!({"issue": roof, "state": "done", "title": "Fix it"})).await;
+    assert_eq!(output(changed)["issue"], roof.as_str());
+    let memory =
+        recalled(&kit, "linear.issue-change", json!({"issue": roof, "state": "done", "title": "Fix it"}))
+            .await;
+    assert_eq!(memory["found"]["issue"], roof.as_str(), "{memory}");
+    let words = json!({"issue": issue, "body": "Still."});
+    assert_eq!(recalled(&kit, "linear.comment", words.clone()).await, json!({"absent": true}));
+    output(kit.call("linear.comment", words).await);
+    let read = output(kit.call("linear.issue", json!({"issue": issue})).await);
+    assert_eq!(
+        (&read["description"], &read["comments"][0]["body"], &read["priority"]),
+        (&json!("In the hall."), &json!("Still."), &json!("High"))
+    );
+    assert_eq!(read["states"], json!(["Todo", "Done"]));
+    let ended = output(kit.call("linear.issues", json!({"team": "ENG", "state": "ended"})).await);
+    assert_eq!(ended["issues"][0]["title"], "Fix it");
+    let gone = failure(kit.call("linear.issue", json!({"issue": "ENG-4000"})).await);
+    assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
+}
+
+#[tokio::test]
+async fn a_tool_that_reads_linear_cannot_change_it_whatever_its_guest_sends() {
+    let Some(emulator) = emulator("linear", LINEAR).await else { return };
+    let kit = linear(&emulator).await;
+    let mut request = kit.request("linear.comment", json!({"issue": "ENG-1", "body": "Sneaked in."}));
+    // The same guest, which sends a mutation, in a call that was admitted as a read.
+    request.effect = EffectClass::Read;
+    let denied = failure(kit.hands.run(request).await);
+    assert_eq!(denied.kind, FailureKind::NotAllowed, "{}", denied.message);
+    assert!(denied.message.contains("the documents its manifest lists"), "{}", denied.message);
+    let read = output(kit.call("linear.issue", json!({"issue": "ENG-1"})).await);
+    assert_eq!(read["comments"], json!([]));
+}
+
+#[tokio::test]
+async fn mail_is_sent_and_drafted_found_again_searched_and_read() {
+    let Some(emulator) = emulator("google", GOOGLE).await else { return };
+    let kit = mail(&emulator).await;
+    let new = json!({"to": "bob@example.com", "cc": ["eve@example.com"], "subject": "It rains: Dächer", "body": "In the hall.\nStill."});
+    for tool in ["mail.send", "mail.draft"] {
+        assert_eq!(recalled(&kit, tool, new.clone()).await, json!({"absent": true}), "{tool}");
+    }
+    let sent = output(kit.call("mail.send", new.clone()).await);
+    assert_eq!(recalled(&kit, "mail.send", new.clone()).await, json!({"found": sent}));
+    let drafted = output(kit.call("mail.draft", new.clone()).await);
+    assert_eq!(recalled(&kit, "mail.draft", new).await, json!({"found": drafted}));
+    let found = output(kit.call("mail.search", json!({"query": "in:sent to:bob@example.com"})).await);
+    let line = &found["messages"][0];
+    assert_eq!((&line["message"], &line["from"]), (&sent["message"], &json!("alice@example.com")));
+    let read = kit.call("mail.read", json!({"message": sent["message"]})).await;
+    assert_eq!(read.readings.len(), 1);
+    let read = output(read);
+    assert_eq!(read["body"], "In the hall.\r\nStill.");
+    assert!(read["cc"].as_str().unwrap().contains("eve@example.com"), "{read}");
+    let answer =
+        json!({"to": "bob@example.com", "subject": "Re: it", "body": "No.", "answers": sent["message"]});
+    assert_eq!(output(kit.call("mail.send", answer).await)["thread"], sent["thread"]);
+    let gone = failure(kit.call("mail.read", json!({"message": "msg_nobody_sent"})).await);
+    assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
+    assert!(!format!("{gone:?}").contains(EMULATED_TOKEN));
+}
+
+/// Answers as the providers of searches say that they do.
+fn provider(request: &str) -> String {
+    let found = |excerpt: &str| json!([{"title": "Rain <b>today</b>", "url": "https://rain.example/", excerpt: "It <strong>rains</strong>."}]);
+    let line = request.lines().next().unwrap_or_default();
+    let body = if line.starts_with("get /res/v1/web/search?q=rain%20today&count=3") {
+        json!({"type": "search", "query": {"original": "rain today"}, "web": {"type": "search", "results": found("description")}})
+    } else if line.starts_with("get /search?q=rain%20today&format=json") {
+        json!({"query": "rain today", "number_of_results": 1, "results": found("content"), "suggestions": []})
+    } else if line.starts_with("post /search ") && request.contains("\"max_results\":3") {
+        json!({"query": "rain today", "answer": null, "images": [], "results": found("content"), "response_time": 0.5})
+    } else {
+        return "404 Not Found\r\ncontent-length: 2\r\n\r\n{}".to_owned();
+    };
+    let body = body.to_string();
+    format!("200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn the_web_is_searched_with_the_provider_that_the_operator_chose() {
+    let server = Server::start(Manner::Makes(provider)).await;
+    let key = Some("web.search-key");
+    for (word, methods, path, credential, sent) in [
+        ("brave", "GET", "/res/v1/web/search", key, true),
+        ("tavily", "POST", "/search", key, true),
+        ("searxng", "GET", "/", None, false),
+    ] {
+        let component = component("web");
+        let grant = PluginGranted {
+            plugin: "web".to_owned(),
+            digest: digest(&component),
+            routes: vec![route(&[methods], &server.origin, path, credential)],
+            settings: BTreeMap::from([
+                ("search".to_owned(), Value::from(word)),
+                ("search_api".to_owned(), Value::from(server.origin.as_str())),
+            ]),
+            directories: Vec::new(),
+            reason: String::new(),
+        };
+        let kit = kit(pool(), &[component], &[grant], &[&server.origin]).await;
+        let said = output(kit.call("web.search", json!({"query": "rain today", "count": 3})).await);
+        assert_eq!(
+            said,
+            json!({"results": [{"title": "Rain today", "url": "https://rain.example/", "excerpt": "It rains."}]}),
+            "{word}"
+        );
+        let asked = server.requests().pop().unwrap();
+        assert_eq!(asked.contains(&format!("authorization: bearer {TOKEN}")), sent, "{asked}");
+    }
 }

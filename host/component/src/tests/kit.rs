@@ -19,8 +19,8 @@ pub(super) const READ_AT: Timestamp = Timestamp(1_796_057_280_000);
 /// What the one credential is worth.
 pub(super) const TOKEN: &str = "not-a-token-but-long-enough";
 
-/// What the emulator of GitHub takes for a token.
-pub(super) const GITHUB_TOKEN: &str = "emulated-token-of-the-office";
+/// What the emulators take for a token.
+pub(super) const EMULATED_TOKEN: &str = "emulated-token-of-the-office";
 
 /// Limits that a test can reach quickly.
 pub(super) fn small() -> Pool {
@@ -109,9 +109,16 @@ pub(super) async fn kit_in(
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
     std::fs::write(&token, TOKEN).unwrap();
-    let github = folder.path().join("github");
-    std::fs::write(&github, GITHUB_TOKEN).unwrap();
-    let tokens = [("hostile.token", &token), ("javascript.token", &token), ("github.token", &github)];
+    let emulated = folder.path().join("emulated");
+    std::fs::write(&emulated, EMULATED_TOKEN).unwrap();
+    let tokens = [
+        ("hostile.token", &token),
+        ("javascript.token", &token),
+        ("web.search-key", &token),
+        ("github.token", &emulated),
+        ("linear.token", &emulated),
+        ("mail.token", &emulated),
+    ];
     let sources = tokens.map(|(name, file)| (name.to_owned(), Source::File(file.clone())));
     let vault = Arc::new(Vault::new(BTreeMap::from(sources)));
     let config = EgressConfig {

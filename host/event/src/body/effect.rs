@@ -18,6 +18,9 @@ pub struct EffectIntended {
     pub input: Personal<Value>,
     /// Digest of the canonical arguments.
     pub content: Digest,
+    /// The person whose account it uses, if it uses one: it is read back with the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<PrincipalId>,
 }
 
 /// The change happened.

@@ -1,6 +1,6 @@
 //! What the gate said no to, as facts.
 
-use crate::{Digest, EventId, Origin, Personal, Timestamp};
+use crate::{Digest, EventId, Origin, Personal, PrincipalId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Which check said no.
@@ -41,6 +41,12 @@ pub struct CallAdmitted {
     /// The yes given ahead without which it would have waited for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<EventId>,
+    /// The person whose account it uses, if it uses one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<PrincipalId>,
+    /// Whether it would tell somebody what was read with another's account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub violates_flow: bool,
 }
 
 /// No to this call. It goes back to the model, which may try another way.
@@ -62,6 +68,12 @@ pub struct CallDenied {
     pub policy_set: Digest,
     /// The reason, for a model and a person: what was missing and what would be allowed.
     pub reason: Personal<String>,
+    /// The person whose account it would use, if it would use one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<PrincipalId>,
+    /// Whether it would tell somebody what was read with another's account.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub violates_flow: bool,
 }
 
 /// A standing no to a subject, by budget or price. It ends the turn without further inference.

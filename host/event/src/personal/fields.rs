@@ -2,6 +2,7 @@
 
 use super::Field;
 use crate::Fact;
+use crate::fact::Fact::{AccountConnected, AccountDisconnected, DisclosureSet};
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
@@ -71,6 +72,7 @@ personal! {
     FinishAccepted InboxDrained TurnSteered
     PluginProposed PluginRemoved ComponentRevoked CallTried
     EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
+    AccountConnected AccountDisconnected DisclosureSet
 }
 
 impl Fact {

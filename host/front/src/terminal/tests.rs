@@ -85,6 +85,8 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         policies: Vec::new(),
         policy_set: Digest::of(b""),
         reason: "not \u{1b}[31mgranted".into(),
+        account: None,
+        violates_flow: false,
     };
     state(record, n, denied).await;
     let input = json!({ "session": session, "text": text });
@@ -94,6 +96,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         tool: "terminal.say".into(),
         input: input.into(),
         content: Digest::of(b""),
+        account: None,
     };
     state(record, n, intended).await;
     state(record, n, EffectSent { effect, reference: json!({}) }).await;

@@ -5,6 +5,7 @@
 //! does; these are about who may call it.
 
 use super::{Decision, PolicyError, PolicySet, Question};
+use crate::account::AccountKind;
 use crate::catalogue::{EffectClass, Resource};
 use crate::entities::{Flow, OriginKind};
 use event::{Integrity, SeatCreated, SeatId};
@@ -85,9 +86,19 @@ struct WrittenContext {
     flow: Flow,
     integrity: Integrity,
     effect: EffectClass,
+    /// What it would be made with.
+    #[serde(default = "no_account")]
+    account: AccountKind,
+    /// The person whose account that is.
+    #[serde(default)]
+    account_of: String,
     /// Whether a person said yes to it.
     #[serde(default)]
     approved: bool,
+}
+
+fn no_account() -> AccountKind {
+    AccountKind::None
 }
 
 impl Case {
@@ -128,6 +139,8 @@ impl Case {
             origin_kind: written.context.origin_kind,
             flow: written.context.flow,
             integrity: written.context.integrity,
+            account: written.context.account,
+            account_of: written.context.account_of.clone(),
             approved: written.context.approved,
             granted_text: Vec::new(),
         }

@@ -36,6 +36,8 @@ pub(super) fn context(asked: &Asked<'_>, input: &Shape) -> Result<Context, Canno
         ("flow", word("Flow", asked.flow.word())?),
         ("integrity", word("Integrity", integrity)?),
         ("effect", word("Effect", asked.effect.word())?),
+        ("account", word("Account", asked.account.word())?),
+        ("account_of", RestrictedExpression::new_string(asked.account_of.clone())),
         ("granted", RestrictedExpression::new_bool(granted)),
         ("approved", RestrictedExpression::new_bool(asked.approved)),
     ];

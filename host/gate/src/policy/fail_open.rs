@@ -4,6 +4,7 @@
 
 use super::tests::{seat, text, tool};
 use super::{Answer, Asked, Decision, Flow, OriginKind, PolicyError, PolicySet, judge};
+use crate::account::AccountKind;
 use crate::catalogue::{EffectClass, Resource, Touches};
 use cedar_policy::{Authorizer, Context, Entities, PolicySet as CedarSet, Request, RestrictedExpression};
 use event::Integrity;
@@ -36,6 +37,8 @@ fn decide(set: &PolicySet, input: &Value) -> Decision {
         origin_kind: OriginKind::Step,
         flow: Flow::Ok,
         integrity: Integrity::Trusted,
+        account: AccountKind::None,
+        account_of: String::new(),
         approved: false,
         granted_text: Vec::new(),
     })
@@ -170,6 +173,8 @@ fn a_day_that_overflows_and_a_store_without_its_entities_deny_though_strictly_va
         origin_kind: OriginKind::Step,
         flow: Flow::Ok,
         integrity: Integrity::Trusted,
+        account: AccountKind::None,
+        account_of: String::new(),
         approved: false,
         granted_text: Vec::new(),
     };

@@ -3,6 +3,7 @@
 //! Always holds: it is put to a set exactly as a call is. Deliberately absent: where it comes from.
 
 use super::{Decision, Explained, PolicySet};
+use crate::account::AccountKind;
 use crate::catalogue::{EffectClass, Resource};
 use crate::entities::{Asked, Flow, OriginKind};
 use event::{Integrity, SeatCreated};
@@ -32,6 +33,10 @@ pub struct Question {
     pub flow: Flow,
     /// The integrity of what the asker has read.
     pub integrity: Integrity,
+    /// What it would be made with.
+    pub account: AccountKind,
+    /// The person whose account that is; empty when it is nobody's.
+    pub account_of: String,
     /// Whether a person said yes to exactly this.
     pub approved: bool,
     /// The origins granted to the plugin, for the reason of a no.
@@ -64,6 +69,8 @@ impl Question {
             origin_kind: self.origin_kind,
             flow: self.flow,
             integrity: self.integrity,
+            account: self.account,
+            account_of: self.account_of.clone(),
             approved: self.approved,
             granted_text: self.granted_text.clone(),
         })

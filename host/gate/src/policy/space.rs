@@ -9,6 +9,7 @@
 use super::PolicySet;
 use super::question::Question;
 use super::text::Read;
+use crate::account::AccountKind;
 use crate::catalogue::{EffectClass, Resource};
 use crate::entities::{Flow, OriginKind};
 use crate::schema::{APPROVE, Field, Scalar, Shape, Touched};
@@ -80,6 +81,8 @@ fn question(
         origin_kind: facts.origin_kind,
         flow: facts.flow,
         integrity: facts.integrity,
+        account: facts.account,
+        account_of: facts.account_of.clone(),
         approved: facts.approved,
         granted_text: Vec::new(),
     })
@@ -117,12 +120,14 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// What the host states beside the arguments.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Facts {
     effect: EffectClass,
     origin_kind: OriginKind,
     flow: Flow,
     integrity: Integrity,
+    account: AccountKind,
+    account_of: String,
     approved: bool,
 }
 
@@ -139,17 +144,21 @@ fn facts(words: &Words) -> Vec<Facts> {
         &[Integrity::Unknown]
     };
     let approvals = if speaks("approved") { &[false, true][..] } else { &[false] };
+    let accounts = accounts(words, speaks("account"));
     let mut all = Vec::new();
     for effect in effects {
         for origin_kind in kinds {
             for flow in flows {
                 for integrity in integrities {
-                    all.extend(approvals.iter().map(|approved| Facts {
+                    let each = accounts.iter().flat_map(|one| approvals.iter().map(move |yes| (one, *yes)));
+                    all.extend(each.map(|((account, account_of), approved)| Facts {
                         effect: *effect,
                         origin_kind: *origin_kind,
                         flow: *flow,
                         integrity: *integrity,
-                        approved: *approved,
+                        account: *account,
+                        account_of: account_of.clone(),
+                        approved,
                     }));
                 }
             }
@@ -157,6 +166,20 @@ fn facts(words: &Words) -> Vec<Facts> {
     }
     all
 }
+
+/// The accounts a call may be made with: each kind, and of persons those that are named and one that is not.
+fn accounts(words: &Words, spoken_of: bool) -> Vec<(AccountKind, String)> {
+    let mut all = vec![(AccountKind::None, String::new())];
+    if spoken_of {
+        all.push((AccountKind::Organisation, String::new()));
+        let named = words.strings.iter().filter(|text| text.starts_with("person_")).take(EACH_MAX).cloned();
+        all.extend(named.chain([SOMEBODY.to_owned()]).map(|person| (AccountKind::Personal, person)));
+    }
+    all
+}
+
+/// A person whom no policy names.
+const SOMEBODY: &str = "person_nobody-named";
 
 /// What the policies of all sets speak of.
 #[derive(Default)]

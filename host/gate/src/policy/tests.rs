@@ -209,6 +209,8 @@ impl Wish {
             origin_kind: OriginKind::Step,
             flow: Flow::Unknown,
             integrity: Integrity::Unknown,
+            account: crate::account::AccountKind::None,
+            account_of: String::new(),
             approved: false,
             granted_text: self.granted_text.clone(),
         }

@@ -142,7 +142,15 @@ fn effect_fact() -> impl Strategy<Value = Fact> {
         } else {
             let origin = Origin::Step { turn: turn(n), step: 1, attempt: 1 };
             let content = Digest::of(b"x");
-            EffectIntended { effect, origin, tool: "slack.post".into(), input: value.into(), content }.into()
+            EffectIntended {
+                effect,
+                origin,
+                tool: "slack.post".into(),
+                input: value.into(),
+                content,
+                account: None,
+            }
+            .into()
         }
     })
 }

@@ -84,6 +84,8 @@ pub fn denied(reason: &str) -> Passed {
         policy_set: Digest::of(b"set"),
         reason: reason.to_owned(),
         quotes: None,
+        account: None,
+        violates_flow: false,
     })
 }
 

@@ -76,6 +76,8 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             policies: vec![],
             policy_set: digest.clone(),
             ahead: None,
+            account: None,
+            violates_flow: false,
         }
         .into(),
         CallDenied {
@@ -87,6 +89,8 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             policies: vec![],
             policy_set: digest.clone(),
             reason: text(),
+            account: None,
+            violates_flow: false,
         }
         .into(),
         EffectIntended {
@@ -95,6 +99,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             tool: tool.clone(),
             input: value(),
             content: digest.clone(),
+            account: None,
         }
         .into(),
         EffectFailed { effect: effect.clone(), reason: text() }.into(),
