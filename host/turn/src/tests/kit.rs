@@ -27,13 +27,13 @@ type Answers = dyn Fn(&Call) -> Result<Passed, GateError> + Send + Sync;
 /// What happens while a call is under way: given the record, how many calls were made before, and the call.
 pub type Meanwhile = dyn Fn(Record, usize, Call) -> BoxFuture<'static, ()> + Send + Sync;
 
-/// A clock that a test can set.
+/// A clock that a test can set: how many milliseconds it is ahead, and how many it gains whenever it is looked at.
 #[derive(Debug, Default)]
-pub struct SetClock(pub AtomicI64);
+pub struct SetClock(pub AtomicI64, pub AtomicI64);
 
 impl Clock for SetClock {
     fn now(&self) -> Timestamp {
-        SystemClock.now().plus_ms(self.0.load(Ordering::SeqCst))
+        SystemClock.now().plus_ms(self.0.fetch_add(self.1.load(Ordering::SeqCst), Ordering::SeqCst))
     }
 }
 
