@@ -17,6 +17,7 @@ mod hosts;
 mod models;
 mod noes;
 mod often_killed;
+mod paid;
 mod plugins;
 mod plugins_made;
 mod plugins_running;

@@ -23,7 +23,7 @@ const KEY: &str = "sk-not-a-key-0123456789-but-as-long";
 
 /// Which API a test speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Api {
+pub enum Api {
     Messages,
     Chat,
     Responses,
@@ -48,7 +48,7 @@ impl Api {
     }
 
     /// An answer of one text and perhaps one call, as this API streams it.
-    fn answer(self, text: &str, call: Option<(&str, &str, &str)>) -> Vec<Play> {
+    pub fn answer(self, text: &str, call: Option<(&str, &str, &str)>) -> Vec<Play> {
         match self {
             Self::Messages => {
                 let mut blocks = vec![json!({"text": text})];
@@ -75,7 +75,7 @@ impl Api {
 }
 
 /// An office whose model is one of `api`, at `provider`; `settings` are more of the plugin's.
-async fn kit(api: Api, provider: &Provider, settings: &str) -> Kit {
+pub async fn kit(api: Api, provider: &Provider, settings: &str) -> Kit {
     let mut kit = Kit::new().await;
     std::fs::write(kit.folder().join("key"), KEY).unwrap();
     kit.model = api.model().to_owned();

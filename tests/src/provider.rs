@@ -38,9 +38,13 @@ pub struct Provider {
     state: Arc<State>,
 }
 
+/// What is played to a request.
+type Answering = dyn Fn(&Request) -> Vec<Play> + Send + Sync;
+
 #[derive(Default)]
 struct State {
     answers: Mutex<VecDeque<Vec<Play>>>,
+    answering: Mutex<Option<Arc<Answering>>>,
     requests: Mutex<Vec<Request>>,
     go_on: Notify,
     hung_up: Notify,
@@ -66,6 +70,11 @@ impl Provider {
         self.state.answers.lock().unwrap().push_back(answer);
     }
 
+    /// Whatever nothing was told to be played to is answered so.
+    pub fn answers(&self, answering: impl Fn(&Request) -> Vec<Play> + Send + Sync + 'static) {
+        *self.state.answering.lock().unwrap() = Some(Arc::new(answering));
+    }
+
     /// What was asked so far.
     pub fn requests(&self) -> Vec<Request> {
         self.state.requests.lock().unwrap().clone()
@@ -84,8 +93,10 @@ impl Provider {
 
 async fn answer(mut stream: TcpStream, state: Arc<State>) {
     let Some(request) = read(&mut stream).await else { return };
-    state.requests.lock().unwrap().push(request);
+    state.requests.lock().unwrap().push(request.clone());
     let answer = state.answers.lock().unwrap().pop_front();
+    let answering = state.answering.lock().unwrap().clone();
+    let answer = answer.or_else(|| answering.map(|answering| answering(&request)));
     let answer =
         answer.unwrap_or_else(|| vec![error(500, &[], "{\"error\":{\"message\":\"nothing to play\"}}")]);
     for play in answer {

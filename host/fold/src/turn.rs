@@ -136,6 +136,12 @@ impl TurnState {
 
     /// The state after one more event, with the time it took.
     pub fn happened(&mut self, event: &Event) {
+        self.passed(event);
+        self.evolve(&event.fact);
+    }
+
+    /// The time that an event took whose fact is counted in already: it was known before it was written.
+    pub fn passed(&mut self, event: &Event) {
         let gap_ms = self.newest_at.map_or(0, |newest| event.at.since_ms(newest));
         // A step that begins again was waited for: a person's yes, or another host.
         let waited = matches!(&event.fact, Fact::StepStarted(body) if body.attempt > 1);
@@ -144,7 +150,13 @@ impl TurnState {
             self.active_ms = self.active_ms.saturating_add(worked_ms);
         }
         self.newest_at = Some(event.at);
-        self.evolve(&event.fact);
+    }
+
+    /// How long it has worked by `now`, when it has worked on since its newest event.
+    #[must_use]
+    pub fn active_ms_at(&self, now: Timestamp) -> u64 {
+        let gap_ms = self.newest_at.map_or(0, |newest| now.since_ms(newest));
+        self.active_ms.saturating_add(u64::try_from(gap_ms).unwrap_or(0).min(GAP_MS_MAX))
     }
 
     /// How many messages of its inbox it has taken up.

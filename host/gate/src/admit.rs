@@ -81,13 +81,13 @@ pub(crate) struct Weighed {
 
 impl Weighed {
     /// The call as guards are shown it: one that shape, grant and policy let through.
-    pub(crate) fn guarded(&self, call: &Call, facts: &Facts<'_>) -> GuardedCall {
+    pub(crate) fn guarded(&self, call: &Call, input: &Value, facts: &Facts<'_>) -> GuardedCall {
         GuardedCall {
             tool: call.tool.clone(),
             plugin: self.target.plugin.clone(),
             effect: self.target.effect,
             resource: self.target.resource.clone(),
-            arguments: call.input(),
+            arguments: input.clone(),
             seat: call.seat.clone(),
             role: facts.seat.map(|seat| seat.role.clone()).unwrap_or_default(),
             origin_kind: OriginKind::from(&call.origin),
@@ -102,16 +102,15 @@ impl Weighed {
 /// [`crate::Gate::ask`].
 #[must_use]
 pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
-    match weigh(call, facts) {
+    match weigh(call, &call.input(), facts) {
         Ok(weighed) => rest(call, facts, weighed, None),
         Err(no) => *no,
     }
 }
 
-/// Shape, grant and policy.
-pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdict>> {
-    let input = call.input();
-    let target = shape(call, &input, facts)
+/// Shape, grant and policy. `input` is the call's.
+pub(crate) fn weigh(call: &Call, input: &Value, facts: &Facts<'_>) -> Result<Weighed, Box<Verdict>> {
+    let target = shape(call, input, facts)
         .map_err(|reason| Box::new(denied(DeniedBy::Shape, &call.tool, facts, Vec::new(), reason)))?;
     let resource = target.resource.text().to_owned();
     let seat = granted(call, facts)
@@ -127,7 +126,7 @@ pub(crate) fn weigh(call: &Call, facts: &Facts<'_>) -> Result<Weighed, Box<Verdi
         tool: &target.action,
         resource: &target.resource,
         plugin: &target.plugin,
-        input: &input,
+        input,
         effect: target.effect,
         line: facts.line,
         origin_kind: OriginKind::from(&call.origin),

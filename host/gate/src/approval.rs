@@ -8,10 +8,10 @@
 use crate::account::AccountKind;
 use crate::call::Call;
 use crate::catalogue::{EffectClass, Resource};
-use crate::pass::{Gate, GateError, Passed};
+use crate::pass::{Gate, GateError};
 use crate::policy::{Asked, Flow, OriginKind};
+use crate::ready::Ready;
 use crate::schema::APPROVE;
-use crate::story::Story;
 use crate::verdict::Asking;
 use event::{
     Actor, ApprovalAsked, ApprovalGivenAhead, ApprovalId, ApprovalWithdrawn, Digest, Event, EventId,
@@ -22,7 +22,7 @@ use fold::ahead::{Ahead, AheadRow, CannotGiveAhead};
 use fold::approval::{ApprovalRow, ApprovalState, Approvals, CannotApprove, Command, stream};
 use fold::seat::{SeatState, Seats};
 use fold::{Projection, decode};
-use record::{Append, Decided, RowKey};
+use record::{Append, Decided, Foreseen, RowKey, Rows};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -97,6 +97,34 @@ impl From<record::Error> for AnswerError {
     }
 }
 
+/// What a person is asked, once however often its call is passed.
+pub(crate) struct Question {
+    pub(crate) approval: ApprovalId,
+    append: Append,
+    expires_at: Timestamp,
+}
+
+impl Question {
+    fn row(&self) -> RowKey {
+        RowKey::new(Approvals.name(), self.approval.as_str())
+    }
+
+    /// Counts in what [`Question::decide`] looks at and appends.
+    pub(crate) fn count_in(&self, foreseen: &mut Foreseen) {
+        foreseen.rows.push(self.row());
+        foreseen.count_in(std::slice::from_ref(&self.append));
+    }
+
+    /// What is appended, and when no answer becomes a no.
+    pub(crate) fn decide(self, rows: &Rows) -> (Option<Append>, Timestamp) {
+        let RowKey { projection, key } = self.row();
+        match rows.state::<ApprovalRow>(projection, &key) {
+            Some(stands) => (None, stands.expires_at),
+            None => (Some(self.append), self.expires_at),
+        }
+    }
+}
+
 impl Gate {
     /// Where what was given ahead to the seat of `call` is, for its tool on its resource.
     pub(crate) fn ahead_key(&self, call: &Call) -> Option<String> {
@@ -126,38 +154,18 @@ impl Gate {
         Ok(decode(self.parts.record.row(Approvals.name(), id.as_str()).await?.as_ref()))
     }
 
-    /// Writes down that the call waits, once however often it is passed.
-    pub(crate) async fn ask_person(
-        &self,
-        call: &Call,
-        asking: Asking,
-        story: &Story,
-    ) -> Result<Passed, GateError> {
-        let now = self.parts.clock.now();
-        let id = asking.approval.clone();
-        let expires_at = self.parts.approvals.expires_at(asking.effect, now);
+    /// What a person is asked about the call.
+    pub(crate) fn question(&self, ready: &Ready, asking: Asking) -> Question {
+        let (call, approval) = (&ready.call, asking.approval.clone());
+        let expires_at = self.parts.approvals.expires_at(asking.effect, self.parts.clock.now());
         let fact = asked(call, asking, expires_at);
-        let event = story.approval("approval.asked", fact.into());
         let append = Append {
             stream: stream(&call.origin),
             expected: Expected::Any,
-            events: vec![event],
+            events: vec![ready.story.approval("approval.asked", fact.into())],
             fence: call.fence.clone(),
         };
-        let key = id.as_str().to_owned();
-        let reads = vec![RowKey::new(Approvals.name(), &key)];
-        let decided = self
-            .parts
-            .record
-            .decide(reads, move |rows, _| match rows.state::<ApprovalRow>(Approvals.name(), &key) {
-                Some(stands) => Ok::<_, std::convert::Infallible>((Vec::new(), stands.expires_at)),
-                None => Ok((vec![append], expires_at)),
-            })
-            .await?;
-        match decided {
-            Decided::Appended { value: expires_at, .. } => Ok(Passed::Waits { approval: id, expires_at }),
-            Decided::Rejected(never) => match never {},
-        }
+        Question { approval, append, expires_at }
     }
 
     /// Takes a person's answer to a call that waits. Saying the same twice is refused as answered before.

@@ -3,17 +3,19 @@
 
 use crate::admit;
 use crate::call::Call;
+use crate::look::Seen;
 use crate::permit::{Admission, Price};
 use crate::purse::{accounts, spending, standing};
 use crate::story::Story;
 use crate::verdict::Refusal;
-use event::{Account, EffectId, HoldId, RefusalSubject, Timestamp};
+use event::{Account, EffectId, HoldId, NanoUsd, RefusalSubject, Timestamp};
 use fold::approval::{ApprovalRow, ApprovalState, Command};
 use fold::effect::{EffectRow, EffectState};
 use fold::purse::HoldRow;
 use fold::refusal::RefusalRow;
 use record::{Append, Foreseen, RowKey, Rows};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Earlier tries of a deed whose holds are looked for; a deed has at most this many.
 pub const ATTEMPTS_MAX: u32 = 16;
@@ -40,17 +42,19 @@ pub(crate) enum NotBegun {
     /// It is a drill, and this would have been sent.
     Captured(EffectId),
     OutcomeUnknown(String),
-    /// Its budgets are others by now, or another day has begun: at this moment they have to be looked at anew.
-    MovedOn(Timestamp),
 }
+
+/// What it was judged by is not what stands: its budgets are others by now, or another day has begun, or a row it was
+/// judged by has changed. At this moment it has to be judged anew.
+pub(crate) struct MovedOn(pub(crate) Timestamp);
 
 /// What is decided inside the writer when a call begins.
 pub(crate) struct Beginning {
     pub(crate) call: Call,
     pub(crate) admission: Admission,
     pub(crate) story: Story,
-    /// The accounts it would be held on, as they were looked up.
-    pub(crate) accounts: Vec<Account>,
+    /// What it was judged by.
+    pub(crate) seen: Seen,
     pub(crate) effect: Option<EffectId>,
     /// What a refusal may stand against: one may have been raised since the pure half was asked.
     pub(crate) subjects: Vec<RefusalSubject>,
@@ -58,34 +62,45 @@ pub(crate) struct Beginning {
     pub(crate) drill: bool,
 }
 
-pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), NotBegun>;
+/// What is held by calls that begin in the same commit, by account: the rows do not show it yet.
+pub(crate) type Taken = BTreeMap<String, NanoUsd>;
+
+/// What a call appends, and whether it begins.
+pub(crate) type Begin = Result<(Vec<Append>, Result<Begun, NotBegun>), MovedOn>;
 
 impl Beginning {
-    /// The rows the decision looks at, and what it appends where it comes to a yes.
-    pub(crate) fn foreseen(&self) -> Foreseen {
+    /// Counts in the rows the decision looks at, and what it appends where it comes to a yes.
+    pub(crate) fn count_in(&self, foreseen: &mut Foreseen) {
         let holds = earlier_holds(&self.call).into_iter().map(|id| RowKey::new("hold", id.as_str()));
         let effects = self.effect.iter().map(|id| RowKey::new("effect", id.as_str()));
         let is_paid = self.admission.hold.is_some();
         let names = if is_paid { spending(&self.call).budgets() } else { Vec::new() };
         let budgets = names.into_iter().map(|name| RowKey::new("budget", name));
         let own = is_paid.then(|| RowKey::new("hold", self.own_hold().as_str()));
-        let accounts = self.accounts.iter().map(|account| RowKey::new("account", account.key()));
+        let accounts = self.looked_up().iter().map(|account| RowKey::new("account", account.key()));
         let refusals =
             self.subjects.iter().map(|subject| RowKey::new("refusal", fold::refusal::key(subject)));
         let approvals = self.admission.approval.iter().map(|id| RowKey::new("approval", id.as_str()));
         let rows = holds.chain(own).chain(effects).chain(budgets).chain(accounts).chain(refusals);
-        Foreseen {
-            rows: rows.chain(approvals).collect(),
-            streams: vec![Story::stream(&self.call.origin)],
-            ids: self.story.begins(is_paid, self.effect.is_some()),
-        }
+        foreseen.rows.extend(rows.chain(approvals).chain(self.seen.keys()));
+        foreseen.streams.push(Story::stream(&self.call.origin));
+        foreseen.ids.extend(self.story.begins(is_paid, self.effect.is_some()));
+        foreseen.leases.extend(self.call.fence.as_ref().map(|fence| fence.name.clone()));
     }
 
     fn own_hold(&self) -> HoldId {
         hold_id(&self.call.origin.deed(), self.call.origin.attempt())
     }
 
-    pub(crate) fn decide(self, rows: &Rows, now: Timestamp) -> Begin {
+    /// The accounts it would be held on, as they were when it was judged.
+    fn looked_up(&self) -> &[Account] {
+        self.admission.hold.as_ref().map_or(&[], |price| price.accounts.as_slice())
+    }
+
+    pub(crate) fn decide(&self, rows: &Rows, now: Timestamp, taken: &mut Taken) -> Begin {
+        if !self.seen.stands(rows) {
+            return Err(MovedOn(now));
+        }
         let mut facts = self.ended_holds(rows);
         if let Some(not_begun) = self.earlier_effect(rows, &mut facts) {
             return Ok((self.append(facts), Err(not_begun)));
@@ -96,15 +111,24 @@ impl Beginning {
             .filter_map(|subject| fold::decode(rows.get("refusal", &fold::refusal::key(subject))))
             .collect();
         if let Some(refusal) = admit::standing(&refusals, now) {
-            return Err(NotBegun::Refused(refusal));
+            return Ok((self.append(facts), Err(NotBegun::Refused(refusal))));
         }
-        facts.extend(self.spent(rows, now)?);
-        facts.push(self.story.admitted(&self.admission));
+        let spent = match self.spent(rows, now) {
+            Ok(spent) => spent,
+            Err(not_begun) => return Ok((self.append(facts), Err(not_begun))),
+        };
         if let Some(effect) = self.effect.as_ref().filter(|_| self.drill) {
+            facts.extend(spent);
+            facts.push(self.story.admitted(&self.admission));
             facts.push(self.story.effect_captured(effect, &self.call));
             return Ok((self.append(facts), Err(NotBegun::Captured(effect.clone()))));
         }
-        let hold = self.hold(rows, now)?;
+        let hold = match self.hold(rows, now, taken)? {
+            Ok(hold) => hold,
+            Err(refusal) => return Ok((self.append(facts), Err(NotBegun::Refused(refusal)))),
+        };
+        facts.extend(spent);
+        facts.push(self.story.admitted(&self.admission));
         if let Some(held) = &hold {
             facts.push(self.story.hold_taken(held));
             // Nothing happens between the two, so nothing may come between them: a try that is taken for dead while it
@@ -175,12 +199,29 @@ impl Beginning {
         }
     }
 
-    fn hold(&self, rows: &Rows, now: Timestamp) -> Result<Option<HeldCall>, NotBegun> {
-        let Some(price) = &self.admission.hold else { return Ok(None) };
-        let in_play = standing(&self.call, rows, now, &self.accounts).ok_or(NotBegun::MovedOn(now))?;
-        let accounts = accounts(&in_play, price.amount).map_err(NotBegun::Refused)?;
-        let hold = self.own_hold();
-        Ok(Some(HeldCall { hold, price: price.clone(), accounts }))
+    fn hold(
+        &self,
+        rows: &Rows,
+        now: Timestamp,
+        taken: &mut Taken,
+    ) -> Result<Result<Option<HeldCall>, Refusal>, MovedOn> {
+        let Some(price) = &self.admission.hold else { return Ok(Ok(None)) };
+        let mut in_play = standing(&self.call, rows, now, self.looked_up()).ok_or(MovedOn(now))?;
+        for one in &mut in_play {
+            let also = one.window.as_ref().ok().and_then(|window| taken.get(&window.account.key()));
+            if let (Some(stands), Some(also)) = (&mut one.stands, also) {
+                stands.held = NanoUsd(stands.held.0.saturating_add(also.0));
+            }
+        }
+        let accounts = match accounts(&in_play, price.amount) {
+            Ok(accounts) => accounts,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        for account in &accounts {
+            let held = taken.entry(account.key()).or_default();
+            *held = NanoUsd(held.0.saturating_add(price.amount.0));
+        }
+        Ok(Ok(Some(HeldCall { hold: self.own_hold(), price: price.clone(), accounts })))
     }
 }
 

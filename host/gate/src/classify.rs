@@ -8,10 +8,14 @@
 use crate::admit::component;
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, ToolSpec};
+use crate::known::Trust;
+use crate::look::Seen;
 use crate::model::{InferRequest, InferResponse, Message, Part, Role};
 use crate::pass::{Gate, GateError, Passed};
 use crate::reach::Output;
+use crate::ready::Ready;
 use crate::story::Story;
+use crate::together::GuardsSaid;
 use crate::verdict::Verdict;
 use event::{CallClassified, Digest, Origin, SeatId};
 use fold::Projection;
@@ -52,23 +56,31 @@ impl Gate {
     }
 
     /// What this gate says to `call` now. A call that has to be judged is, unless it is a no whatever it comes to.
-    pub(crate) async fn verdict(&self, call: &Call, story: &Story) -> Result<Verdict, GateError> {
-        let Some((spec, component)) = self.undeclared(call) else { return self.ask(call).await };
-        let key = fold::class::key(&call.origin, &call.tool, &call.content(), &component);
+    pub(crate) async fn verdict(
+        &self,
+        ready: &Ready,
+        trust: Trust,
+        guards: &mut GuardsSaid,
+    ) -> Result<(Verdict, Seen), GateError> {
+        let call = &ready.call;
+        let Some((spec, component)) = self.undeclared(call) else {
+            return self.ask_as(ready, None, trust, guards).await;
+        };
+        let key = fold::class::key(&call.origin, &call.tool, ready.story.content(), &component);
         if self.parts.record.row(Classes.name(), &key).await?.is_some() {
-            return self.ask(call).await;
+            return self.ask_as(ready, None, Trust::Record, guards).await;
         }
-        match self.ask_as(call, Some(EffectClass::Read)).await? {
-            no @ (Verdict::Denied(_) | Verdict::Refused(_)) => Ok(no),
-            Verdict::Admitted(_) | Verdict::Asks(_) => {
-                self.classify(call, &spec, component, story).await?;
-                self.ask(call).await
+        match self.ask_as(ready, Some(EffectClass::Read), Trust::Record, guards).await? {
+            no @ (Verdict::Denied(_) | Verdict::Refused(_), _) => Ok(no),
+            (Verdict::Admitted(_) | Verdict::Asks(_), _) => {
+                self.classify(call, &spec, component, &ready.story).await?;
+                self.ask_as(ready, None, Trust::Record, guards).await
             }
         }
     }
 
     /// The tool of `call` and the digest of its component, where that tool declares no class.
-    fn undeclared(&self, call: &Call) -> Option<(Arc<ToolSpec>, Digest)> {
+    pub(crate) fn undeclared(&self, call: &Call) -> Option<(Arc<ToolSpec>, Digest)> {
         let Payload::Tool(_) = call.payload else { return None };
         let catalogue = self.parts.catalogue.as_ref();
         let spec = catalogue.tool(&call.tool).filter(|spec| spec.effect == EffectClass::Undeclared)?;

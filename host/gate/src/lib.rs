@@ -19,18 +19,23 @@ pub mod classify;
 pub mod deltas;
 pub mod effect;
 pub mod entities;
+mod going;
 pub mod guard;
 mod in_force;
+mod known;
 mod look;
 pub mod model;
 mod outcome;
+mod owed;
 pub mod pass;
 pub mod permit;
 pub mod policy;
 pub mod purse;
 pub mod reach;
+mod ready;
 pub mod schema;
 mod story;
+mod together;
 pub mod verdict;
 
 pub use account::{AccountKind, Own};
@@ -42,11 +47,14 @@ pub use catalogue::{
 pub use classify::Classifier;
 pub use deltas::Deltas;
 pub use effect::{Reader, Recalled, StateError, captured};
+pub use going::{Came, Going};
 pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guards, Sees};
 pub use model::{
     InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
+pub use owed::{Owed, tell, tell_alone};
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;
 pub use reach::{Failure, FailureKind, Output, Reach, Reached, Reading};
+pub use together::{Began, Begins, Carried, Condition};
 pub use verdict::{Asking, Denial, Refusal, Verdict};

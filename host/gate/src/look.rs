@@ -10,17 +10,19 @@ use crate::catalogue::EffectClass;
 use crate::classify::class_of;
 use crate::entities::LINE_SEATS_MAX;
 use crate::in_force::no_grant;
+use crate::known::Trust;
 use crate::pass::{Gate, GateError};
 use crate::policy::PolicySet;
 use crate::purse::{account_keys, budget_keys, has_purse, in_play, with_accounts};
+use crate::ready::Ready;
 use event::{Digest, PricesListed, RefusalSubject, SeatCreated, Timestamp};
-use fold::Projection;
 use fold::ahead::{Ahead, AheadRow};
 use fold::approval::{ApprovalRow, Approvals, approval_id};
 use fold::class::Classes;
-use fold::purse::InPlay;
+use fold::purse::{Accounts, InPlay};
 use fold::refusal::{RefusalRow, Refusals};
 use fold::setting::{self, Settings};
+use fold::{Projection, Row};
 use record::{RowKey, Rows};
 use std::sync::Arc;
 
@@ -43,6 +45,29 @@ pub(crate) struct Looked {
     pub(crate) class: Option<EffectClass>,
     /// Why the plugin may use none of its routes; nothing when it may, or has none.
     pub(crate) no_grant: Option<String>,
+    /// The rows all this was made from.
+    pub(crate) seen: Seen,
+}
+
+/// The rows that a call was judged by, but for the accounts: those are looked at when it begins.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen(Vec<(RowKey, Option<Row>)>);
+
+impl Seen {
+    fn add(&mut self, rows: &Rows) {
+        let seen = rows.iter().filter(|(key, _)| key.projection != Accounts.name());
+        self.0.extend(seen.map(|(key, row)| (key.clone(), row.cloned())));
+    }
+
+    /// Where they are.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = RowKey> {
+        self.0.iter().map(|(key, _)| key.clone())
+    }
+
+    /// Whether each of them stands in `rows` as it was seen.
+    pub(crate) fn stands(&self, rows: &Rows) -> bool {
+        self.0.iter().all(|(key, row)| rows.get(key.projection, &key.key) == row.as_ref())
+    }
 }
 
 /// Where the rows that a call names by itself are.
@@ -60,12 +85,12 @@ struct Places {
 }
 
 impl Places {
-    fn of(gate: &Gate, call: &Call) -> Self {
+    fn of(gate: &Gate, call: &Call, content: &Digest) -> Self {
         let catalogue = gate.parts.catalogue.as_ref();
         let component = component(call, catalogue);
-        let approval = component.as_ref().map(|(_, digest)| {
-            approval_id(&call.origin, &call.tool, &call.content(), digest).as_str().to_owned()
-        });
+        let approval = component
+            .as_ref()
+            .map(|(_, digest)| approval_id(&call.origin, &call.tool, content, digest).as_str().to_owned());
         Self {
             seat: setting::seat(&call.seat),
             routed: component.filter(|(plugin, _)| !catalogue.routes(plugin).is_empty()),
@@ -113,16 +138,22 @@ impl Gate {
     /// # Errors
     /// [`GateError::Record`]; [`GateError::NoPolicy`] and [`GateError::Policy`] when no set decides;
     /// [`GateError::NoPurse`] when a paid call would be held on no budget of the organisation.
-    pub(crate) async fn look(&self, call: &Call, at: Timestamp) -> Result<Looked, GateError> {
-        let places = Places::of(self, call);
-        let rows = self.parts.record.rows(places.keys()).await?;
+    pub(crate) async fn look(&self, ready: &Ready, at: Timestamp, trust: Trust) -> Result<Looked, GateError> {
+        let places = Places::of(self, &ready.call, ready.story.content());
+        let rows = self.read(places.keys(), trust).await?;
+        let mut seen = Seen::default();
+        seen.add(&rows);
         let policy = self.policy_in_force(rows.state(Settings.name(), setting::IN_FORCE)).await?;
         let seat: Option<SeatCreated> = rows.state(Settings.name(), &places.seat);
         let budgets = in_play(&rows, &places.budgets, at);
-        let (line, budgets, of_budgets) = self.look_further(seat.as_ref(), budgets).await?;
+        let (line, budgets, of_budgets) = self.look_further(seat.as_ref(), budgets, trust, &mut seen).await?;
         let is_paid = !places.budgets.is_empty();
-        if is_paid {
-            has_purse(&budgets)?;
+        match has_purse(&budgets) {
+            Err(_) if is_paid && trust == Trust::Known => {
+                return Box::pin(self.look(ready, at, Trust::Record)).await;
+            }
+            Err(why) if is_paid => return Err(why),
+            _ => {}
         }
         let mut refusals = standing(&rows, &places.subjects);
         refusals.extend(of_budgets);
@@ -138,6 +169,7 @@ impl Gate {
             no_grant: places.routed.as_ref().and_then(|(plugin, digest)| no_grant(&rows, plugin, digest)),
             seat,
             budgets,
+            seen,
         };
         rows.were_named()?;
         Ok(looked)
@@ -149,22 +181,48 @@ impl Gate {
         &self,
         seat: Option<&SeatCreated>,
         budgets: Vec<InPlay>,
+        trust: Trust,
+        seen: &mut Seen,
     ) -> Result<(Vec<SeatCreated>, Vec<InPlay>, Vec<RefusalRow>), GateError> {
-        let above = seat.and_then(|seat| seat.line.as_ref()).map(setting::seat);
+        let mut above = above(seat);
         let name = |one: &InPlay| RefusalSubject::Budget(one.budget.budget.clone());
         let subjects: Vec<RefusalSubject> = budgets.iter().map(name).collect();
         let mut keys: Vec<RowKey> = subjects.iter().map(refusal).collect();
-        keys.extend(above.iter().map(|key| RowKey::new(Settings.name(), key)));
+        keys.extend(above.clone());
         keys.extend(account_keys(&budgets));
-        let rows = self.parts.record.rows(keys).await?;
-        let above: Option<SeatCreated> = above.and_then(|key| rows.state(Settings.name(), &key));
-        let mut line = Vec::new();
-        if let Some(above) = above {
-            let further = self.line(Some(&above)).await?;
-            line = std::iter::once(above).chain(further).take(LINE_SEATS_MAX + 1).collect();
+        let first = self.read(keys, trust).await?;
+        seen.add(&first);
+        let (mut line, mut further) = (Vec::<SeatCreated>::new(), None);
+        while let Some(key) = above.filter(|_| line.len() <= LINE_SEATS_MAX) {
+            let rows = further.as_ref().unwrap_or(&first);
+            let Some(seat) = rows.state::<SeatCreated>(key.projection, &key.key) else { break };
+            above = self::above(Some(&seat));
+            line.push(seat);
+            if let Some(key) = &above {
+                let rows = self.read(vec![key.clone()], trust).await?;
+                seen.add(&rows);
+                further = Some(rows);
+            }
         }
-        let (budgets, refusals) = (with_accounts(&rows, budgets), standing(&rows, &subjects));
-        rows.were_named()?;
+        let (budgets, refusals) = (with_accounts(&first, budgets), standing(&first, &subjects));
+        first.were_named()?;
         Ok((line, budgets, refusals))
     }
+
+    async fn read(&self, keys: Vec<RowKey>, trust: Trust) -> Result<Rows, GateError> {
+        if trust == Trust::Known
+            && let Some(rows) = self.known.of(&keys)
+        {
+            return Ok(rows);
+        }
+        let rows = self.parts.record.rows(keys).await?;
+        self.known.keep(&rows);
+        Ok(rows)
+    }
+}
+
+/// Where the seat above `seat` is.
+fn above(seat: Option<&SeatCreated>) -> Option<RowKey> {
+    let above = seat.and_then(|seat| seat.line.as_ref());
+    above.map(|above| RowKey::new(Settings.name(), setting::seat(above)))
 }

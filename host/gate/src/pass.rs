@@ -3,38 +3,28 @@
 //! Every call leaves its story on one stream, `call-<deed>`: admitted or not, the hold, the intent, the
 //! outcome, the receipts. Whatever is intended and has no outcome is unknown, and is never tried again blind.
 
-use crate::admit::{Facts, rest, subjects, weigh};
+use crate::admit::{Facts, rest, weigh};
 use crate::approval::ApprovalTimes;
-use crate::begin::{Beginning, Begun, NotBegun};
 use crate::call::Call;
 use crate::catalogue::{Catalogue, EffectClass};
 use crate::classify::Classifier;
 use crate::deltas::Deltas;
-use crate::effect::captured;
 use crate::entities::LINE_SEATS_MAX;
 use crate::guard::{self, Guards};
 use crate::in_force::Kept;
-use crate::outcome::{earlier_label, held_outcome, is_known, source_label};
-use crate::permit::{Admission, Permit};
+use crate::known::{Known, Trust};
+use crate::look::Seen;
+use crate::owed::{Owed, tell_alone};
 use crate::policy::PolicyError;
-use crate::purse::{Moments, accounts_of};
-use crate::reach::{Failure, Output, Reach, Reached};
-use crate::story::Story;
+use crate::purse::Moments;
+use crate::reach::{Failure, Output, Reach};
+use crate::ready::Ready;
+use crate::together::{BEGIN_TRIES_MAX, Began, Begins, Carried, GuardsSaid};
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{ApprovalId, DeniedBy, Label, ReceiptId, SeatCreated, Timestamp};
+use event::{ApprovalId, Label, ReceiptId, SeatCreated, Timestamp};
 use fold::setting;
-use record::{Append, Clock, Decided, Record};
+use record::{Clock, Record};
 use std::sync::{Arc, RwLock};
-
-/// How often an outcome is written again when the record does not take it: losing one would leave an effect
-/// unknown that is known here.
-const SETTLE_TRIES_MAX: u32 = 5;
-/// How long to wait between those tries.
-const SETTLE_WAIT_MS: u64 = 200;
-
-/// How often a call that is about to begin looks its budgets up again: they change, or another day begins, between a
-/// look and the decision, which is rare once and next to impossible twice.
-const BEGIN_TRIES_MAX: u32 = 4;
 
 /// What may go wrong with the door itself. What goes wrong behind it is data in [`Passed`].
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +70,7 @@ pub struct GateParts {
 pub struct Gate {
     pub(crate) parts: GateParts,
     pub(crate) kept: RwLock<Option<Kept>>,
+    pub(crate) known: Known,
     pub(crate) moments: Moments,
     /// Who judges the calls of tools that declare no effect class.
     pub(crate) classifier: Option<Classifier>,
@@ -129,8 +120,8 @@ impl Gate {
     /// [`GateError::NoPurse`] when there is no budget; [`GateError::NoPolicy`] and [`GateError::Policy`] when
     /// the record has no policy set that loads.
     pub async fn new(parts: GateParts) -> Result<Self, GateError> {
-        let (kept, moments) = (RwLock::new(None), Moments::default());
-        let gate = Self { parts, kept, moments, classifier: None };
+        let (kept, known, moments) = (RwLock::new(None), Known::default(), Moments::default());
+        let gate = Self { parts, kept, known, moments, classifier: None };
         gate.has_purse().await?;
         let (head, _) = gate.parts.record.head().await?;
         gate.parts.record.events_at(&[head]).await?.iter().for_each(|event| gate.moments.saw(event.at));
@@ -149,20 +140,18 @@ impl Gate {
     /// # Errors
     /// [`GateError`] when the record cannot be used or no policy is in force. A no and a failure are no errors.
     pub async fn pass(&self, call: Call, deltas: Option<Arc<dyn Deltas>>) -> Result<Passed, GateError> {
-        let story = Story::of(&call);
-        // What nobody holds any more must not stand in this call's way.
-        self.clear_holds().await?;
-        match self.verdict(&call, &story).await? {
-            Verdict::Denied(denial) => {
-                self.tell(&call, story.denied(&denial)).await?;
-                Ok(Passed::Denied(denial))
+        let Began::Judged { mut calls, .. } = self.begin(vec![call], Carried::default()).await? else {
+            // Nothing was carried, so nothing could overtake it.
+            return Err(GateError::MovedOn);
+        };
+        match calls.pop() {
+            Some(Begins::Goes(going)) => {
+                let came = self.go(*going, deltas).await;
+                self.settle(came).await
             }
-            Verdict::Refused(refusal) => {
-                self.tell(&call, story.refused(&refusal)).await?;
-                Ok(Passed::Refused(refusal))
-            }
-            Verdict::Asks(asking) => self.ask_person(&call, asking, &story).await,
-            Verdict::Admitted(admission) => self.act(call, admission, deltas, &story).await,
+            Some(Begins::Came(came)) => self.settle(*came).await,
+            Some(Begins::Waits { approval, expires_at }) => Ok(Passed::Waits { approval, expires_at }),
+            Some(Begins::Behind) | None => Err(GateError::MovedOn),
         }
     }
 
@@ -171,14 +160,37 @@ impl Gate {
     /// # Errors
     /// As [`Gate::pass`].
     pub async fn ask(&self, call: &Call) -> Result<Verdict, GateError> {
-        self.ask_as(call, None).await
+        let ready = Ready::of(call.clone());
+        Ok(self.ask_as(&ready, None, Trust::Record, &mut None).await?.0)
     }
 
     /// The same for a call that is taken to be of `class` where its tool declares none; of what it was judged to be when
-    /// nothing is said.
-    pub(crate) async fn ask_as(&self, call: &Call, class: Option<EffectClass>) -> Result<Verdict, GateError> {
-        let at = self.now();
-        let looked = self.look(call, at).await?;
+    /// nothing is said. With the rows it was judged by. By what is known, only a yes is said: whatever else it comes to
+    /// is asked of the record. `guards` is what they said before to this call, and what they say now.
+    pub(crate) async fn ask_as(
+        &self,
+        ready: &Ready,
+        class: Option<EffectClass>,
+        trust: Trust,
+        guards: &mut GuardsSaid,
+    ) -> Result<(Verdict, Seen), GateError> {
+        let (verdict, seen) = self.asked(ready, class, trust, guards).await?;
+        match verdict {
+            admitted @ Verdict::Admitted(_) => Ok((admitted, seen)),
+            other if trust == Trust::Record => Ok((other, seen)),
+            _ => self.asked(ready, class, Trust::Record, guards).await,
+        }
+    }
+
+    async fn asked(
+        &self,
+        ready: &Ready,
+        class: Option<EffectClass>,
+        trust: Trust,
+        guards: &mut GuardsSaid,
+    ) -> Result<(Verdict, Seen), GateError> {
+        let (at, call) = (self.now(), &ready.call);
+        let looked = self.look(ready, at, trust).await?;
         let line: Vec<&SeatCreated> = looked.line.iter().collect();
         let said_no = self.said_no(looked.approval.as_ref()).await?;
         let facts = Facts {
@@ -198,168 +210,34 @@ impl Gate {
             headroom: self.parts.headroom,
             at,
         };
-        let weighed = match weigh(call, &facts) {
+        let weighed = match weigh(call, &ready.input, &facts) {
             Ok(weighed) => weighed,
-            Err(no) => return Ok(*no),
+            Err(no) => return Ok((*no, looked.seen)),
         };
-        let guards = guard::no_to(self.parts.guards.as_ref(), &weighed.guarded(call, &facts)).await;
-        Ok(rest(call, &facts, weighed, guards))
-    }
-
-    async fn act(
-        &self,
-        call: Call,
-        admission: Admission,
-        deltas: Option<Arc<dyn Deltas>>,
-        story: &Story,
-    ) -> Result<Passed, GateError> {
-        let begun = match self.begin(&call, &admission, story).await? {
-            Ok(begun) => begun,
-            Err(NotBegun::Refused(refusal)) => {
-                self.tell(&call, story.refused(&refusal)).await?;
-                return Ok(Passed::Refused(refusal));
-            }
-            Err(NotBegun::Denied(reason)) => {
-                let denial = Denial {
-                    by: DeniedBy::Approval,
-                    resource: admission.resource.text().to_owned(),
-                    policies: Vec::new(),
-                    policy_set: admission.policy_set.clone(),
-                    reason,
-                    quotes: None,
-                    account: admission.account.clone(),
-                    violates_flow: admission.violates_flow,
-                };
-                self.tell(&call, story.denied(&denial)).await?;
-                return Ok(Passed::Denied(denial));
-            }
-            Err(NotBegun::AlreadySent(reference)) => {
-                let label = earlier_label(&admission).join(&call.label);
-                return Ok(Passed::Done { output: Output::Tool(reference), label, receipts: Vec::new() });
-            }
-            Err(NotBegun::Captured(effect)) => {
-                let output = Output::Tool(captured(&effect));
-                return Ok(Passed::Done { output, label: call.label.clone(), receipts: Vec::new() });
-            }
-            Err(NotBegun::OutcomeUnknown(reason)) => return Ok(Passed::Unknown { reason }),
-            Err(NotBegun::MovedOn(_)) => return Err(GateError::MovedOn),
-        };
-        let permit = Permit {
-            call: call.clone(),
-            admission: admission.clone(),
-            effect_id: begun.effect.clone(),
-            at: begun.at,
-            deltas,
-        };
-        let began = self.parts.clock.now();
-        let reached = self.parts.reach.reach(permit).await;
-        let lasted_ms = self.parts.clock.now().since_ms(began);
-        self.settle(&call, &admission, &begun, (reached, lasted_ms), story).await
-    }
-
-    /// Takes the hold on every budget in play, or on none, and records the intent of an effect, in one commit.
-    async fn begin(
-        &self,
-        call: &Call,
-        admission: &Admission,
-        story: &Story,
-    ) -> Result<Result<Begun, NotBegun>, GateError> {
-        let effect = self.effect_of(call, admission);
-        let mut accounts = admission.hold.as_ref().map(|price| price.accounts.clone()).unwrap_or_default();
-        for _ in 0..BEGIN_TRIES_MAX {
-            let names = accounts.iter().map(|account| account.budget.clone()).collect();
-            let beginning = Beginning {
-                call: call.clone(),
-                admission: admission.clone(),
-                story: story.clone(),
-                subjects: subjects(call, self.parts.catalogue.as_ref(), names),
-                accounts,
-                effect: effect.clone(),
-                drill: self.parts.drill || call.drill,
-            };
-            let (record, foreseen) = (&self.parts.record, beginning.foreseen());
-            let decided =
-                record.decide_foreseen(foreseen, move |rows, at| beginning.decide(rows, at)).await?;
-            match decided {
-                Decided::Appended { value, .. } => {
-                    value.iter().for_each(|begun| self.moments.saw(begun.at));
-                    return Ok(value);
+        let no = if self.parts.guards.guards().is_empty() {
+            None
+        } else {
+            let guarded = weighed.guarded(call, &ready.input, &facts);
+            match guards {
+                // They were shown exactly this.
+                Some((shown, said)) if *shown == guarded => said.clone(),
+                _ => {
+                    let said = guard::no_to(self.parts.guards.as_ref(), &guarded).await;
+                    *guards = Some((guarded, said.clone()));
+                    said
                 }
-                Decided::Rejected(NotBegun::MovedOn(at)) => {
-                    self.moments.saw(at);
-                    accounts = accounts_of(&self.in_play(call, at).await?);
-                }
-                Decided::Rejected(not_begun) => return Ok(Err(not_begun)),
-            }
-        }
-        Err(GateError::MovedOn)
-    }
-
-    async fn settle(
-        &self,
-        call: &Call,
-        admission: &Admission,
-        begun: &Begun,
-        (reached, lasted_ms): (Reached, i64),
-        story: &Story,
-    ) -> Result<Passed, GateError> {
-        let receipts: Vec<ReceiptId> = (0..reached.readings.len()).map(|n| story.receipt_id(n)).collect();
-        let mut facts = story.receipts(&reached.readings);
-        let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, call, &reached, lasted_ms)));
-        let label = source_label(admission, &reached).join(&call.label);
-        let outcome_known = is_known(&reached);
-        let passed = match (&begun.effect, reached.outcome) {
-            (None, Ok(Output::Unusable { failure, .. })) => Passed::Failed { failure, receipts },
-            (None, Ok(output)) => Passed::Done { output, label, receipts },
-            (None, Err(failure)) => Passed::Failed { failure, receipts },
-            (Some(effect), Ok(output)) => {
-                facts.push(story.effect_sent(effect, &output));
-                Passed::Done { output, label, receipts }
-            }
-            (Some(effect), Err(failure)) if outcome_known => {
-                facts.push(story.effect_failed(effect, &failure.message));
-                Passed::Failed { failure, receipts }
-            }
-            (Some(effect), Err(failure)) => {
-                let reason = format!("the request left, and then: {}", failure.message);
-                facts.push(story.effect_unknown(effect, &reason));
-                Passed::Unknown { reason }
             }
         };
-        self.tell_outcome(call, story, facts, held).await?;
-        Ok(passed)
+        Ok((rest(call, &facts, weighed, no), looked.seen))
     }
 
-    /// Appends to the call's stream. What came of a call is too dear to lose to a busy disk: a few tries.
+    /// Writes down facts of a call, by themselves.
     pub(crate) async fn tell(
         &self,
         call: &Call,
         facts: impl Into<Vec<event::Proposed>>,
     ) -> Result<(), GateError> {
-        let events: Vec<event::Proposed> = facts.into();
-        if events.is_empty() {
-            return Ok(());
-        }
-        let stream = Story::stream(&call.origin);
-        let append = Append { stream, expected: event::Expected::Any, events, fence: call.fence.clone() };
-        self.append_patiently(vec![append]).await.map_err(GateError::Record)
-    }
-
-    /// Appends all or none, as often as a busy disk takes.
-    pub(crate) async fn append_patiently(&self, mut appends: Vec<Append>) -> Result<(), record::Error> {
-        for _ in 1..SETTLE_TRIES_MAX {
-            match self.parts.record.append_all(appends.clone()).await {
-                Err(record::Error::Unavailable { .. }) => {
-                    tokio::time::sleep(std::time::Duration::from_millis(SETTLE_WAIT_MS)).await;
-                }
-                // What came of the call is told without words that were erased meanwhile.
-                Err(record::Error::Erased { .. }) => {
-                    appends.iter_mut().flat_map(|append| &mut append.events).for_each(without_words);
-                }
-                other => return other.map(|_| ()),
-            }
-        }
-        self.parts.record.append_all(appends).await.map(|_| ())
+        tell_alone(&self.parts.record, vec![Owed::facts(call, facts)]).await.map_err(GateError::Record)
     }
 
     pub(crate) async fn setting<T: serde::de::DeserializeOwned>(
@@ -380,8 +258,4 @@ impl Gate {
         }
         Ok(line)
     }
-}
-
-fn without_words(event: &mut event::Proposed) {
-    event.fact.personal_mut().into_iter().for_each(|(_, field)| field.erase());
 }

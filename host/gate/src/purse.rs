@@ -5,7 +5,6 @@
 
 mod clear;
 mod in_play;
-mod settle;
 
 use crate::call::Payload;
 use crate::permit::Price;
@@ -14,7 +13,7 @@ pub use clear::CLEARED_MAX;
 use event::{Account, NanoUsd, PricesListed, Usage, WorstCase};
 pub use fold::purse::InPlay;
 pub(crate) use in_play::{
-    Moments, account_keys, accounts_of, budget_keys, has_purse, in_play, spending, standing, with_accounts,
+    Moments, account_keys, budget_keys, has_purse, in_play, spending, standing, with_accounts,
 };
 
 /// Bytes of request that are counted as one input token. The request is counted as JSON, with all its quoting and

@@ -31,16 +31,26 @@ pub(crate) struct Story {
 
 impl Story {
     pub(crate) fn of(call: &Call) -> Self {
+        Self::with(call, call.content())
+    }
+
+    /// The same where the digest of the call's arguments is known already.
+    pub(crate) fn with(call: &Call, content: Digest) -> Self {
         let actor = Actor { principal: PrincipalId::gate(), seat: Some(call.seat.clone()) };
         Self {
             origin: call.origin.clone(),
             tool: call.tool.clone(),
-            content: call.content(),
+            content,
             actor,
             cause: call.cause.clone(),
             label: call.label.clone(),
             of: call.of.clone(),
         }
+    }
+
+    /// The digest of the call's arguments.
+    pub(crate) fn content(&self) -> &Digest {
+        &self.content
     }
 
     /// What may repeat the words that the asker has read.

@@ -1,4 +1,5 @@
-//! The purse under chance: paid calls and effects, two hosts, crashes, retries, lost answers, absurd usage, clocks that
+//! The purse under chance: paid calls and effects, two hosts, settlements that are carried to the next call, crashes,
+//! retries, lost answers, absurd usage, clocks that
 //! jump, prices and limits that change, in thousands of orders. Every run has a seed, says it when it fails, and is
 //! the same run again with it.
 //!

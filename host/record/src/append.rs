@@ -127,7 +127,14 @@ fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) ->
         body: &body_text,
     };
     let digest = content.digest();
-    let event = Event {
+    let event = unplaced(stream, Proposed { fact, ..event }, digest);
+    let blob = (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes()));
+    Ok(Draft { event, erased, actor_text, label_text, body_text, blob })
+}
+
+/// An event without what only the writer gives: its place and time are zero, and its chain is no link yet.
+pub(crate) fn unplaced(stream: &StreamName, event: Proposed, digest: Digest) -> Event {
+    Event {
         global_position: GlobalPosition(0),
         stream: stream.clone(),
         position: Position(0),
@@ -136,12 +143,10 @@ fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) ->
         actor: event.actor,
         cause: event.cause,
         label: event.label,
-        fact,
+        fact: event.fact,
         chain: digest.clone(),
         digest,
-    };
-    let blob = (body_text.len() > INLINE_BYTES_MAX).then(|| Digest::of(body_text.as_bytes()));
-    Ok(Draft { event, erased, actor_text, label_text, body_text, blob })
+    }
 }
 
 fn within(what: &'static str, size: usize, max: usize) -> Result<(), Error> {

@@ -71,10 +71,11 @@ impl<'a> Needs<'a> {
                     needs.appends.extend(call);
                     needs.rows.extend(foreseen);
                 }
-                Job::Decide { foreseen: Foreseen { rows, streams, ids }, .. } => {
+                Job::Decide { foreseen: Foreseen { rows, streams, ids, leases }, .. } => {
                     needs.rows.extend(rows);
                     needs.streams.extend(streams);
                     needs.ids.extend(ids);
+                    needs.leases.extend(leases.iter().map(String::as_str));
                 }
                 Job::Take { name, .. } => needs.leases.push(name),
                 Job::Renew { lease, .. } | Job::Release { lease, .. } => needs.leases.push(&lease.name),

@@ -11,7 +11,7 @@ use crate::lease::Lease;
 use crate::rows::{self, Foreseen, ROWS_AT_ONCE_MAX, RowKey, Rows};
 use crate::stored::Stored;
 use crate::verify::{self, Anchor, Verified, VerifyError};
-use crate::{Clock, Error, seal, store, writer};
+use crate::{Clock, Error, SystemClock, seal, store, writer};
 use event::{Digest, Event, EventId, Expected, GlobalPosition, Position, Proposed, StreamName, Timestamp};
 use fold::Row;
 use std::sync::Arc;
@@ -26,13 +26,22 @@ pub struct Record {
     keyring: Option<Keyring>,
 }
 
-#[derive(Debug)]
 struct Inner {
     reader: store::Reader,
     /// Nothing in a record that was opened for reading.
     writer: Option<mpsc::Sender<Job>>,
+    clock: Arc<dyn Clock>,
     news: Arc<watch::Sender<GlobalPosition>>,
     _poll: Poll,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("reader", &self.reader)
+            .field("news", &self.news)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What came of a decision.
@@ -56,9 +65,11 @@ impl Record {
         writing: Option<(store::Writer, Arc<dyn Clock>)>,
     ) -> Result<Self, Error> {
         let news = Arc::new(watch::Sender::new(reader.last().await?));
+        let clock =
+            writing.as_ref().map_or_else(|| Arc::new(SystemClock) as _, |(_, clock)| Arc::clone(clock));
         let writer = writing.map(|(database, clock)| writer::start(database, clock, Arc::clone(&news)));
         let poll = Poll::start(Arc::clone(&reader), Arc::clone(&news));
-        let inner = Arc::new(Inner { reader, writer, news, _poll: poll });
+        let inner = Arc::new(Inner { reader, writer, clock, news, _poll: poll });
         Ok(Self { inner, keyring: None })
     }
 
@@ -243,6 +254,13 @@ impl Record {
     pub async fn head(&self) -> Result<(GlobalPosition, Option<Digest>), Error> {
         let head = self.inner.reader.head().await?;
         Ok((GlobalPosition(head.global_position), head.chain))
+    }
+
+    /// About when an event would be that is appended now: the clock that gives events their time, which can be behind
+    /// the newest of them.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
     }
 
     /// Where the record ends, told anew with every commit: at once for those of this process, soon for others.

@@ -1,9 +1,9 @@
 //! Rows while a batch is being built: what a decision sees, and the cache through which folds read and write.
 
 use crate::Error;
-use crate::append::Prepared;
+use crate::append::{Append, Prepared, unplaced};
 use crate::store::{Reads, StoredRow};
-use event::{Digest, Event, EventId, StreamName};
+use event::{Actor, Digest, Event, EventId, Fact, StreamName};
 use fold::authority::{Look, Verdict, may_state};
 use fold::setting::Settings;
 use fold::{Projection, Row};
@@ -45,6 +45,24 @@ pub struct Foreseen {
     pub streams: Vec<StreamName>,
     /// The names of its events.
     pub ids: Vec<EventId>,
+    /// The names of the leases they are appended under.
+    pub leases: Vec<String>,
+}
+
+impl Foreseen {
+    /// Counts in what `appends` will need: their streams, ids and leases, and the rows their events change, as far as
+    /// those can be told before an event has its place.
+    pub fn count_in(&mut self, appends: &[Append]) {
+        for append in appends {
+            self.streams.push(append.stream.clone());
+            self.leases.extend(append.fence.as_ref().map(|fence| fence.name.clone()));
+            for event in &append.events {
+                self.ids.push(event.id.clone());
+                self.rows.extend(judged_by(&event.actor, &event.fact));
+                self.rows.extend(concerned(&unplaced(&append.stream, event.clone(), Digest::of(b""))));
+            }
+        }
+    }
 }
 
 /// The rows that somebody named: those of a decision as they stand in its transaction, those of a read as they stood
@@ -89,6 +107,11 @@ impl Rows {
         }
     }
 
+    /// Every row that was named, in the order of their addresses.
+    pub fn iter(&self) -> impl Iterator<Item = (&RowKey, Option<&Row>)> {
+        self.rows.iter().map(|(key, row)| (key, row.as_ref()))
+    }
+
     /// The state that row holds; nothing when there is no row, or it has another shape.
     #[must_use]
     pub fn state<T: DeserializeOwned>(&self, projection: &'static str, key: &str) -> Option<T> {
@@ -111,6 +134,13 @@ impl Rows {
 
     pub(crate) fn unnamed(&self) -> Option<RowKey> {
         self.unnamed.borrow().clone()
+    }
+}
+
+/// Rows that whoever has them read before, and their absence where there was none.
+impl FromIterator<(RowKey, Option<Row>)> for Rows {
+    fn from_iter<I: IntoIterator<Item = (RowKey, Option<Row>)>>(rows: I) -> Self {
+        Self { rows: rows.into_iter().collect(), unnamed: RefCell::default() }
     }
 }
 
@@ -204,11 +234,17 @@ pub(crate) fn foreseen(call: &[Prepared]) -> BTreeSet<RowKey> {
     let mut keys = BTreeSet::new();
     for event in call.iter().flat_map(|append| append.drafts.iter().map(|draft| &draft.event)) {
         keys.extend(concerned(event));
-        if let Verdict::LookAt(key) = may_state(&event.actor, &event.fact, &|_| Look::NotYet) {
-            keys.insert(RowKey::new(Settings.name(), key));
-        }
+        keys.extend(judged_by(&event.actor, &event.fact));
     }
     keys
+}
+
+/// The row that the authority for a fact is judged by first, where it is judged by one.
+fn judged_by(actor: &Actor, fact: &Fact) -> Option<RowKey> {
+    match may_state(actor, fact, &|_| Look::NotYet) {
+        Verdict::LookAt(key) => Some(RowKey::new(Settings.name(), key)),
+        Verdict::May | Verdict::MayNot(_) => None,
+    }
 }
 
 /// One digest over all rows, in the order of their addresses.

@@ -173,6 +173,32 @@ async fn measure(folder: &Path, turns: usize) -> Value {
     let file = folder.join("record.db");
     let record = Record::open_sqlite(&file, Arc::new(SystemClock)).await.unwrap();
     office(&record).await;
+    let parts = parts(&record).await;
+    one(&parts, 0).await;
+    ended(record, parts).await;
+    let before = size(&file);
+    let record = Record::open_sqlite(&file, Arc::new(SystemClock)).await.unwrap();
+    let events = record.head().await.unwrap().0.0;
+    let parts = self::parts(&record).await;
+    one(&parts, 1).await;
+    let mut step_us = Vec::new();
+    for n in 2..turns + 2 {
+        let began = Instant::now();
+        one(&parts, n).await;
+        step_us.push(began.elapsed().as_secs_f64() * 1e6 / DURABLE_STEPS as f64);
+    }
+    let steps = ((turns + 1) * DURABLE_STEPS) as u64;
+    let events = (record.head().await.unwrap().0.0 - events) as f64 / steps as f64;
+    ended(record, parts).await;
+    let bytes = size(&file).saturating_sub(before) / steps;
+    json!({
+        "name": "chancery", "steps": DURABLE_STEPS, "step_us": step_us, "bytes_per_step": bytes,
+        "events_per_step": events,
+    })
+}
+
+/// What turns are run with, over `record`.
+async fn parts(record: &Record) -> TurnParts<Gate> {
     let gate = Gate::new(GateParts {
         record: record.clone(),
         catalogue: Arc::new(Shelf),
@@ -185,7 +211,7 @@ async fn measure(folder: &Path, turns: usize) -> Value {
     })
     .await
     .unwrap();
-    let parts = TurnParts {
+    TurnParts {
         record: record.clone(),
         catalogue: Arc::new(Shelf),
         pace: Arc::new(RealPace),
@@ -196,24 +222,18 @@ async fn measure(folder: &Path, turns: usize) -> Value {
         is_progress: |_| false,
         deltas: None,
         door: Arc::new(gate),
-    };
-    one(&parts, 0).await;
-    let before = size(folder);
-    let mut step_us = Vec::new();
-    for n in 1..=turns {
-        let began = Instant::now();
-        one(&parts, n).await;
-        step_us.push(began.elapsed().as_secs_f64() * 1e6 / DURABLE_STEPS as f64);
     }
-    let grown = size(folder).saturating_sub(before);
-    let bytes = grown / (turns * DURABLE_STEPS) as u64;
-    json!({"name": "chancery", "steps": DURABLE_STEPS, "step_us": step_us, "bytes_per_step": bytes})
 }
 
-/// What the files of `folder` come to, in bytes.
-fn size(folder: &Path) -> u64 {
-    let files = std::fs::read_dir(folder).unwrap();
-    files.map(|file| file.unwrap().metadata().unwrap().len()).sum()
+/// Closes the record, so that the file by itself is the record.
+async fn ended(record: Record, parts: TurnParts<Gate>) {
+    drop(parts);
+    record.ended().await;
+}
+
+/// What the database comes to, in bytes, once its log has gone back into it.
+fn size(file: &Path) -> u64 {
+    std::fs::metadata(file).unwrap().len()
 }
 
 /// One whole turn, from the message that asks to its end.

@@ -1,5 +1,6 @@
 //! The steps of a turn, each recorded as it starts and as it ends: asking the model, calling tools, sending.
 //!
+//! A step starts in the commit in which its call begins, and that is mostly the one in which the step before it ends.
 //! Tools that change nothing and are wanted in one answer run at once, each through the gate by itself; their ends are
 //! written in the order of the calls. A model, and a tool that changes nothing, is let go of when somebody says stop; an
 //! effect never is.
@@ -7,22 +8,23 @@
 use crate::compact;
 use crate::door::Door;
 use crate::error::Error;
-use crate::inbox::interrupted;
+use crate::inbox::{Unread, interrupted};
 use crate::next::{Asking, Wanted};
 use crate::pace::TOOLS_AT_ONCE_MAX;
 use crate::run::Running;
 use crate::scene::MESSAGES;
-use crate::step::{self, CameOut, came_out, not_kept, not_offered};
+use crate::step::{self, CameOut, as_kept, came_out, not_offered};
 use crate::stream::{Said, TurnStream};
 use crate::tools::on_offer;
 use crate::trail::Trail;
 use event::canon::canonical_digest;
 use event::{
-    ApprovalId, GlobalPosition, Label, Origin, Personal, ReceiptId, StepEnded, StepKind, StepStarted, TurnId,
+    ApprovalId, EventId, GlobalPosition, Label, Origin, Personal, ReceiptId, SeatId, StepEnded, StepKind,
+    StepStarted, Topic,
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
-use gate::{Call, EffectClass, InferRequest, Passed, Payload};
+use gate::{Begins, Call, EffectClass, InferRequest, Owed, Payload};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::Instrument;
@@ -38,37 +40,53 @@ struct Planned {
     label: Label,
     /// Receipts of what the step stands for.
     receipts: Vec<ReceiptId>,
+    way: Way,
 }
 
-/// A step that has started: what is passed, or what came of it without passing anything.
-enum Passing {
-    Call(Box<Call>),
+/// What becomes of a step that is about to start.
+enum Way {
+    /// Its call passes the gate.
+    Call(Payload),
+    /// It comes to this without passing anything.
     Out(CameOut),
 }
 
-impl<D: Door + ?Sized> Running<'_, D> {
+/// What came of some steps.
+pub(crate) enum Stepped {
+    /// They have ended.
+    Ended,
+    /// Nothing was begun: it is to be decided anew.
+    Anew,
+    /// The first that has not ended waits for this approval.
+    Waits(ApprovalId),
+}
+
+/// When it is decided what comes next: how the inbox was read, and what is watched for from then on.
+pub(crate) struct Moment {
+    pub unread: Unread,
+    pub news: watch::Receiver<GlobalPosition>,
+}
+
+/// How one call came out, and what the record is owed of it.
+type Out = Result<(Result<CameOut, ApprovalId>, Owed), Error>;
+
+impl<'a, D: Door + ?Sized> Running<'a, D> {
     /// Asks the model, or has older rounds said shortly first where they no longer fit.
     pub(crate) async fn infer(
         &self,
         stream: &mut TurnStream,
         asking: Asking,
         label: Label,
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let (planned, request) = {
-            let trail = Trail::of(self.opened, &stream.state)?;
+        moment: Moment,
+    ) -> Result<Stepped, Error> {
+        let planned = {
+            let trail = self.trail(stream)?;
             self.planned(stream, &trail, &asking, label)
         };
-        self.pass(stream, planned, Payload::Infer(request), news).await
+        self.pass(stream, Vec::new(), vec![planned], moment).await
     }
 
-    fn planned(
-        &self,
-        stream: &TurnStream,
-        trail: &Trail<'_>,
-        asking: &Asking,
-        label: Label,
-    ) -> (Planned, InferRequest) {
+    fn planned(&self, stream: &TurnStream, trail: &Trail<'_>, asking: &Asking, label: Label) -> Planned {
         let (catalogue, hides) = (self.parts.catalogue.as_ref(), &self.parts.hidden_families);
         let enabled = trail.enabled();
         let asked = (asking.offer, enabled.as_slice());
@@ -86,7 +104,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
             let input = json!({compact::THROUGH: through, "request": digest_of(&request)});
             let kind = StepKind::Compact;
             let step = asking.step;
-            return (Planned { step, kind, tool, input, call_id: None, label, receipts }, request);
+            let way = Way::Call(Payload::Infer(request));
+            return Planned { step, kind, tool, input, call_id: None, label, receipts, way };
         }
         // What the request is made of stands in the record; only what does not is kept here.
         let mut input = json!({
@@ -104,11 +123,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
                 fields.insert("silent_ms".to_owned(), json!(silent_ms));
             }
         }
-        let kind = StepKind::Infer;
-        (
-            Planned { step: asking.step, kind, tool, input, call_id: None, label, receipts: Vec::new() },
-            request,
-        )
+        let (kind, step, way) = (StepKind::Infer, asking.step, Way::Call(Payload::Infer(request)));
+        Planned { step, kind, tool, input, call_id: None, label, receipts: Vec::new(), way }
     }
 
     /// Makes the first of the calls, and those after it that can be made at the same time.
@@ -117,171 +133,89 @@ impl<D: Door + ?Sized> Running<'_, D> {
         stream: &mut TurnStream,
         wanted: Vec<Wanted>,
         label: &Label,
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Option<ApprovalId>, Error> {
+        moment: Moment,
+    ) -> Result<Stepped, Error> {
         let together = self.together(&wanted);
-        let mut planned = Vec::with_capacity(together);
-        let mut offered = Vec::with_capacity(together);
-        for Wanted { step, call, offered: on_offer, hidden } in wanted.into_iter().take(together) {
-            offered.push((on_offer, hidden));
-            planned.push(Planned {
-                step,
-                kind: StepKind::Tool,
-                tool: call.name,
-                input: call.input,
-                call_id: Some(call.id),
-                label: label.clone(),
-                receipts: Vec::new(),
-            });
-        }
-        let attempts = self.start(stream, &planned).await?;
-        let passing: Vec<Passing> = planned
-            .iter()
-            .zip(&attempts)
-            .zip(offered)
-            .map(|((planned, attempt), (on_offer, hidden))| match on_offer {
-                false => Passing::Out(not_offered(&planned.tool, hidden, &planned.label)),
-                true => {
-                    let payload = Payload::Tool(planned.input.clone());
-                    Passing::Call(Box::new(self.call(stream, planned, *attempt, payload)))
-                }
-            })
-            .collect();
-        let started: Vec<(Planned, u32)> = planned.into_iter().zip(attempts).collect();
-        self.pass_all(stream, started, passing, news).await
+        let planned = wanted.into_iter().take(together).map(|wanted| {
+            let Wanted { step, call, offered, hidden } = wanted;
+            let way = match offered {
+                true => Way::Call(Payload::Tool(call.input.clone())),
+                false => Way::Out(not_offered(&call.name, hidden, label)),
+            };
+            let (kind, tool, input, call_id) = (StepKind::Tool, call.name, call.input, Some(call.id));
+            Planned { step, kind, tool, input, call_id, label: label.clone(), receipts: Vec::new(), way }
+        });
+        let planned = planned.collect();
+        self.pass(stream, Vec::new(), planned, moment).await
     }
 
-    /// How many of the calls run at once, from the first on: as many as change nothing, or the first alone.
-    fn together(&self, wanted: &[Wanted]) -> usize {
-        let reads = |wanted: &&Wanted| !wanted.offered || self.is_read(&wanted.call.name);
-        wanted.iter().take(TOOLS_AT_ONCE_MAX).take_while(reads).count().max(1)
-    }
-
-    fn is_read(&self, tool: &str) -> bool {
-        self.parts.catalogue.tool(tool).is_some_and(|tool| tool.effect == EffectClass::Read)
-    }
-
-    /// Sends the answer.
+    /// Sends the answer, after `before` is said.
     pub(crate) async fn send(
         &self,
         stream: &mut TurnStream,
+        before: Vec<Said>,
         (step, tool, input): (u32, String, Value),
         label: Label,
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let payload = Payload::Tool(input.clone());
+        moment: Moment,
+    ) -> Result<Stepped, Error> {
+        let way = Way::Call(Payload::Tool(input.clone()));
         let kind = StepKind::Send;
-        let planned = Planned { step, kind, tool, input, call_id: None, label, receipts: Vec::new() };
-        self.pass(stream, planned, payload, news).await
+        let planned = Planned { step, kind, tool, input, call_id: None, label, receipts: Vec::new(), way };
+        self.pass(stream, before, vec![planned], moment).await
     }
 
-    /// One step: it starts, passes the gate, and ends; or it waits for the approval that comes back.
+    /// Steps start, their calls pass the gate at the same time, and they end in their order. From the first on that waits
+    /// for a person, none ends: they are made again when the turn goes on.
     async fn pass(
         &self,
         stream: &mut TurnStream,
-        planned: Planned,
-        payload: Payload,
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let planned = [planned];
-        let attempts = self.start(stream, &planned).await?;
-        let [planned] = planned;
-        let attempt = attempts.first().copied().unwrap_or(1);
-        let passing = Passing::Call(Box::new(self.call(stream, &planned, attempt, payload)));
-        self.pass_all(stream, vec![(planned, attempt)], vec![passing], news).await
-    }
-
-    /// Steps that have started pass the gate at the same time, and end in their order. From the first on that waits
-    /// for a person, none ends: they are made again when the turn goes on.
-    async fn pass_all(
-        &self,
-        stream: &mut TurnStream,
-        started: Vec<(Planned, u32)>,
-        passing: Vec<Passing>,
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Option<ApprovalId>, Error> {
-        let (turn, revision) = (stream.turn.clone(), stream.state.revision());
-        let kinds: Vec<StepKind> = started.iter().map(|(planned, _)| planned.kind).collect();
-        let mut runs: Vec<BoxFuture<'_, Result<Result<CameOut, ApprovalId>, Error>>> = Vec::new();
-        for (kind, passing) in kinds.into_iter().zip(passing) {
-            runs.push(match passing {
-                Passing::Out(out) => std::future::ready(Ok(Ok(out))).boxed(),
-                Passing::Call(call) => {
-                    self.reach(kind, *call, (turn.clone(), revision), news.clone()).boxed()
-                }
-            });
-        }
-        let mut runs = streams::iter(runs).buffered(TOOLS_AT_ONCE_MAX);
+        before: Vec<Said>,
+        planned: Vec<Planned>,
+        moment: Moment,
+    ) -> Result<Stepped, Error> {
+        let (facts, attempts) = self.starts(stream, before, &planned);
+        let Some(begins) = self.begin(stream, facts, (&planned, &attempts), moment.unread.clone()).await?
+        else {
+            return Ok(Stepped::Anew);
+        };
+        let mut begins = begins.into_iter();
+        let (mut started, mut runs) = (Vec::with_capacity(planned.len()), Vec::new());
         let mut waits = None;
-        for (planned, attempt) in started {
-            match runs.next().await {
-                Some(Ok(Ok(out))) if waits.is_none() => self.ended(stream, &planned, attempt, out).await?,
-                Some(Ok(Ok(_))) => {}
-                Some(Ok(Err(approval))) => waits = waits.or(Some(approval)),
-                Some(Err(error)) => return Err(error),
-                None => break,
+        for (planned, attempt) in planned.into_iter().zip(attempts) {
+            let run: BoxFuture<'_, Out> = match &planned.way {
+                Way::Out(out) => std::future::ready(Ok((Ok(out.clone()), Owed::nothing()))).boxed(),
+                Way::Call(payload) => match begins.next() {
+                    Some(Begins::Goes(going)) => {
+                        self.go(stream, (&planned, attempt, payload), *going, &moment).boxed()
+                    }
+                    Some(Begins::Came(came)) => {
+                        let out = came_out(planned.kind, came.passed, &planned.label);
+                        std::future::ready(Ok((out, came.owed))).boxed()
+                    }
+                    Some(Begins::Waits { approval, .. }) => {
+                        waits = Some(approval);
+                        break;
+                    }
+                    Some(Begins::Behind) | None => break,
+                },
+            };
+            runs.push(run);
+            started.push((planned, attempt));
+        }
+        self.ends(stream, started, runs).await?;
+        match waits {
+            Some(approval) => {
+                stream.flush(Vec::new()).await?;
+                Ok(Stepped::Waits(approval))
             }
-        }
-        Ok(waits)
-    }
-
-    /// Passes one call, and lets go of it when somebody interrupts and it changes nothing outside.
-    async fn reach(
-        &self,
-        kind: StepKind,
-        call: Call,
-        (turn, revision): (TurnId, u64),
-        news: watch::Receiver<GlobalPosition>,
-    ) -> Result<Result<CameOut, ApprovalId>, Error> {
-        let label = call.label.clone();
-        let deltas = match (&self.parts.deltas, kind, &call.origin) {
-            (Some(deltas_for), StepKind::Infer, Origin::Step { step, .. }) => Some(deltas_for(&turn, *step)),
-            _ => None,
-        };
-        let lets_go = match kind {
-            StepKind::Infer | StepKind::Compact => true,
-            StepKind::Tool => self.is_read(&call.tool),
-            StepKind::Send => false,
-        };
-        let span = span(kind, &call);
-        if !lets_go {
-            let passed = self.parts.door.pass(call, deltas).instrument(span).await?;
-            return Ok(came_out(kind, passed, &label));
-        }
-        let passed: Passed = tokio::select! {
-            passed = self.parts.door.pass(call.clone(), deltas).instrument(span) => passed?,
-            () = interrupted(&self.parts.record, &turn, revision, news) => {
-                tracing::info!(%turn, tool = call.tool, "let go of");
-                self.parts.door.abandon(&call).await?;
-                return Ok(Ok(step::interrupted(&label)));
-            }
-        };
-        Ok(came_out(kind, passed, &label))
-    }
-
-    fn call(&self, stream: &TurnStream, planned: &Planned, attempt: u32, payload: Payload) -> Call {
-        Call {
-            origin: Origin::Step { turn: stream.turn.clone(), step: planned.step, attempt },
-            seat: self.opened.seat.clone(),
-            tool: planned.tool.clone(),
-            topic: Some(self.opened.topic.clone()),
-            asker: self.scene.asker.clone(),
-            goal: None,
-            payload,
-            label: planned.label.clone(),
-            of: self.of(stream),
-            cause: stream.newest().clone(),
-            fence: Some(stream.fence.clone()),
-            within: Vec::new(),
-            drill: self.opened.drill,
+            None => Ok(Stepped::Ended),
         }
     }
 
-    /// Records that steps start, in one commit; the attempt of each.
-    async fn start(&self, stream: &mut TurnStream, planned: &[Planned]) -> Result<Vec<u32>, Error> {
-        let of = self.of(stream);
+    /// The facts that steps start, and the attempt of each.
+    fn starts(&self, stream: &TurnStream, before: Vec<Said>, planned: &[Planned]) -> (Vec<Said>, Vec<u32>) {
+        let (of, mut facts) = (self.of(stream), before);
         let mut attempts = Vec::with_capacity(planned.len());
-        let mut facts = Vec::with_capacity(planned.len());
         for planned in planned {
             let attempt = stream.state.next_attempt(planned.step);
             tracing::debug!(turn = %stream.turn, step = planned.step, attempt, tool = planned.tool, "step starts");
@@ -298,36 +232,136 @@ impl<D: Door + ?Sized> Running<'_, D> {
             facts.push((name, planned.label.clone(), fact.into()));
             attempts.push(attempt);
         }
-        stream.append_all(&self.scene.actor, facts, Vec::new()).await?;
-        Ok(attempts)
+        (facts, attempts)
     }
 
-    async fn ended(
+    /// Says that the steps start, and lets the calls of those begin that make one; nothing where it is to be decided
+    /// anew.
+    async fn begin(
         &self,
         stream: &mut TurnStream,
-        planned: &Planned,
-        attempt: u32,
-        out: CameOut,
+        facts: Vec<Said>,
+        (planned, attempts): (&[Planned], &[u32]),
+        unread: Unread,
+    ) -> Result<Option<Vec<Begins<D::Going>>>, Error> {
+        let (of, turn, fence) = (self.of(stream), stream.turn.clone(), stream.fence.clone());
+        let call = |planned: &Planned, attempt: u32, payload: &Payload, cause: &EventId| Call {
+            origin: Origin::Step { turn: turn.clone(), step: planned.step, attempt },
+            seat: self.opened.seat.clone(),
+            tool: planned.tool.clone(),
+            topic: Some(self.opened.topic.clone()),
+            asker: self.scene.asker.clone(),
+            goal: None,
+            payload: payload.clone(),
+            label: planned.label.clone(),
+            of: of.clone(),
+            cause: cause.clone(),
+            fence: Some(fence.clone()),
+            within: Vec::new(),
+            drill: self.opened.drill,
+        };
+        let calls = |cause: &EventId| {
+            let passing = planned.iter().zip(attempts).filter_map(|(planned, attempt)| match &planned.way {
+                Way::Call(payload) => Some(call(planned, *attempt, payload, cause)),
+                Way::Out(_) => None,
+            });
+            passing.collect()
+        };
+        stream.begin(self.parts.door.as_ref(), (&self.scene.actor, facts), calls, unread).await
+    }
+
+    /// Ends the steps in their order, as they come out. What is ready is written while others are not.
+    async fn ends(
+        &self,
+        stream: &mut TurnStream,
+        started: Vec<(Planned, u32)>,
+        runs: Vec<BoxFuture<'_, Out>>,
     ) -> Result<(), Error> {
-        match self.end_step(stream, planned, attempt, out).await {
-            Err(Error::Record(
-                why @ (record::Error::Inexact { .. }
-                | record::Error::Unreadable { .. }
-                | record::Error::TooLarge { .. }),
-            )) => self.end_step(stream, planned, attempt, not_kept(&why, &planned.label)).await,
-            other => other,
+        let mut runs = streams::iter(runs).buffered(TOOLS_AT_ONCE_MAX);
+        for (planned, attempt) in started {
+            let out = match runs.next().now_or_never() {
+                Some(out) => out,
+                None => {
+                    stream.flush(Vec::new()).await?;
+                    runs.next().await
+                }
+            };
+            let Some(out) = out else { break };
+            match out? {
+                (Ok(out), owed) => {
+                    let said = self.end_fact(stream, &planned, attempt, out);
+                    stream.say_ended(&self.scene.actor, said, owed);
+                }
+                (Err(_), _) => break,
+            }
         }
+        // Once the finish stands nothing is left but to end the turn, and that is written with it.
+        if stream.must_write() && stream.state.accepted.is_none() {
+            stream.flush(Vec::new()).await?;
+        }
+        Ok(())
     }
 
-    async fn end_step(
-        &self,
-        stream: &mut TurnStream,
-        planned: &Planned,
-        attempt: u32,
-        out: CameOut,
-    ) -> Result<(), Error> {
-        let (name, label, fact) = self.end_fact(stream, planned, attempt, out);
-        stream.append(&self.scene.actor, &name, label, fact).await
+    /// How many of the calls run at once, from the first on: as many as change nothing, or the first alone.
+    fn together(&self, wanted: &[Wanted]) -> usize {
+        let reads = |wanted: &&Wanted| !wanted.offered || self.is_read(&wanted.call.name);
+        wanted.iter().take(TOOLS_AT_ONCE_MAX).take_while(reads).count().max(1)
+    }
+
+    fn is_read(&self, tool: &str) -> bool {
+        self.parts.catalogue.tool(tool).is_some_and(|tool| tool.effect == EffectClass::Read)
+    }
+
+    /// Makes one call that has begun, and lets go of it when somebody interrupts and it changes nothing outside.
+    fn go<'b>(
+        &'b self,
+        stream: &TurnStream,
+        (planned, attempt, payload): (&Planned, u32, &Payload),
+        going: D::Going,
+        moment: &Moment,
+    ) -> impl Future<Output = Out> + Send + use<'a, 'b, D> {
+        let (kind, label, turn) = (planned.kind, planned.label.clone(), stream.turn.clone());
+        let deltas = match (&self.parts.deltas, kind) {
+            (Some(deltas_for), StepKind::Infer) => Some(deltas_for(&turn, planned.step)),
+            _ => None,
+        };
+        let lets_go = match kind {
+            StepKind::Infer | StepKind::Compact => true,
+            StepKind::Tool => self.is_read(&planned.tool),
+            StepKind::Send => false,
+        };
+        let origin = Origin::Step { turn: turn.clone(), step: planned.step, attempt };
+        let span = span(kind, (&self.opened.seat, &self.opened.topic), &planned.tool, payload, &origin);
+        // Whoever lets go of a call says which, and not what was passed.
+        let let_go = Call {
+            origin,
+            fence: Some(stream.fence.clone()),
+            cause: stream.newest().clone(),
+            topic: Some(self.opened.topic.clone()),
+            ..Call::duty(
+                self.opened.seat.clone(),
+                (stream.newest(), "", attempt),
+                &planned.tool,
+                Payload::Tool(Value::Null),
+            )
+        };
+        let watched = (stream.state.revision(), stream.wrote_at);
+        let news = moment.news.clone();
+        async move {
+            let made = self.parts.door.go(going, deltas).instrument(span);
+            if !lets_go {
+                let came = made.await;
+                return Ok((came_out(kind, came.passed, &label), came.owed));
+            }
+            tokio::select! {
+                came = made => Ok((came_out(kind, came.passed, &label), came.owed)),
+                () = interrupted(&self.parts.record, &turn, watched, news) => {
+                    tracing::info!(%turn, tool = let_go.tool, "let go of");
+                    self.parts.door.abandon(&let_go).await?;
+                    Ok((Ok(step::interrupted(&label)), Owed::nothing()))
+                }
+            }
+        }
     }
 
     fn end_fact(&self, stream: &TurnStream, planned: &Planned, attempt: u32, out: CameOut) -> Said {
@@ -338,7 +372,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             step: planned.step,
             attempt,
             outcome: out.outcome,
-            output: Personal::of(out.output, self.of(stream).into_iter().chain(out.quotes)),
+            output: Personal::of(as_kept(out.output), self.of(stream).into_iter().chain(out.quotes)),
             output_label: out.label,
             receipts,
         };
@@ -347,23 +381,29 @@ impl<D: Door + ?Sized> Running<'_, D> {
 }
 
 /// What a tracer is told of one call: the names are those of OpenTelemetry's conventions for generative AI.
-fn span(kind: StepKind, call: &Call) -> tracing::Span {
-    match (kind, &call.payload) {
+fn span(
+    kind: StepKind,
+    (seat, topic): (&SeatId, &Topic),
+    tool: &str,
+    payload: &Payload,
+    origin: &Origin,
+) -> tracing::Span {
+    match (kind, payload) {
         (StepKind::Infer | StepKind::Compact, Payload::Infer(request)) => tracing::debug_span!(
             "chat",
             "gen_ai.operation.name" = "chat",
-            "gen_ai.provider.name" = call.tool.split('/').next().unwrap_or_default(),
+            "gen_ai.provider.name" = tool.split('/').next().unwrap_or_default(),
             "gen_ai.request.model" = request.model,
             "gen_ai.request.max_tokens" = request.output_tokens_max,
-            "gen_ai.agent.name" = %call.seat,
-            "gen_ai.conversation.id" = call.topic.as_ref().map(event::Topic::as_str),
+            "gen_ai.agent.name" = %seat,
+            "gen_ai.conversation.id" = topic.as_str(),
         ),
         _ => tracing::debug_span!(
             "execute_tool",
             "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = call.tool,
-            "gen_ai.tool.call.id" = %call.origin,
-            "gen_ai.agent.name" = %call.seat,
+            "gen_ai.tool.name" = tool,
+            "gen_ai.tool.call.id" = %origin,
+            "gen_ai.agent.name" = %seat,
         ),
     }
 }

@@ -21,6 +21,9 @@ use std::collections::BTreeMap;
 /// The most a model may write in one step, in tokens, whatever more it could: it bounds what is held for it.
 pub const OUTPUT_TOKENS_MAX: u32 = 8_192;
 
+/// The longest name of a model's making that is said back to it, in bytes: longer than any receipt's.
+const NAME_BYTES_MAX: usize = 80;
+
 /// What starts every line of the host in a conversation; nobody else's line can start so.
 const HOST: &str = "[office]";
 
@@ -229,6 +232,10 @@ fn unfinished(round: &Round<'_>, call: &ToolCall, is_progress: fn(&str) -> bool)
     }
     let reason = match (round.ask(), round.finish()) {
         (Ask::Nothing, Some(Err(reason))) => reason,
+        (Ask::Nothing, Some(Ok(_))) if round.made_up.is_some() => format!(
+            "`{}` is no receipt of this turn: name as sources only receipts that stand in its results, or none",
+            round.made_up.as_deref().map(cut_name).unwrap_or_default()
+        ),
         (Ask::Finish(_), _) if round.overtaken => {
             "people said more before it was sent: read that, then finish with an answer that fits".to_owned()
         }
@@ -239,6 +246,11 @@ fn unfinished(round: &Round<'_>, call: &ToolCall, is_progress: fn(&str) -> bool)
         _ => "it came together with other calls: read their results, then call it alone".to_owned(),
     };
     ToolResult { id: call.id.clone(), output: no("not-finished", &reason), failed: true }
+}
+
+/// What a model made up, short enough to be said back to it.
+fn cut_name(name: &str) -> &str {
+    name.get(..name.floor_char_boundary(NAME_BYTES_MAX)).unwrap_or_default()
 }
 
 fn no(what: &str, reason: &str) -> Value {

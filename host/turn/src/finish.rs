@@ -49,7 +49,7 @@ pub(crate) fn offer() -> ToolOffer {
         description: "Ends your turn. With outcome `answered`, `text` is sent to the people who asked: it is \
             the only thing of yours they see, so make it whole. With outcome `silent` nothing is sent: choose \
             it when you have nothing useful to say. `sources` are the receipts (`receipt_…`) that the answer \
-            rests on. With `look_again_minutes` you are woken about this again after so many minutes, whatever the \
+            rests on: only such as stand in the results of this turn. With `look_again_minutes` you are woken about this again after so many minutes, whatever the \
             outcome. Call it alone, after you have read the results of every other call."
             .to_owned(),
         input_schema: json!({
@@ -110,7 +110,7 @@ pub(crate) fn parse(input: &Value) -> Result<Finish, String> {
 }
 
 /// The receipts an answer rests on: those named that the turn really left, each once; all that it left when
-/// none of those named is one. A name the record does not know is dropped, not believed.
+/// none of those named is one. A name the record does not know was told to the model before; it is never believed.
 pub(crate) fn sources(named: &[String], left: &[ReceiptId]) -> Vec<ReceiptId> {
     let mut known: Vec<ReceiptId> = Vec::new();
     for receipt in named.iter().filter_map(|name| left.iter().find(|receipt| receipt.as_str() == name)) {

@@ -5,7 +5,7 @@ use crate::talk::author;
 use event::{Event, Fact, GlobalPosition, InboxDrained, InboxItem, Steering, TurnId};
 use fold::Projection;
 use fold::inbox::{InboxRow, Inboxes, turn_key};
-use record::Record;
+use record::{Record, RowKey, Rows};
 use tokio::sync::watch;
 
 /// What comes after the inbox `row` was read last; nothing when nothing did.
@@ -21,17 +21,47 @@ pub(crate) fn unread(stream: &TurnStream, row: Option<&InboxRow>, before_step: u
     })
 }
 
+/// That nothing lies unread in the inbox of a turn: what is decided on that holds only as long as it is so.
+#[derive(Clone, Debug)]
+pub(crate) struct Unread {
+    /// Nothing where nothing comes in any more.
+    inbox: Option<(String, u64)>,
+    /// Whether only a stop counts: no step is left to read anything else with.
+    stops_alone: bool,
+}
+
+impl Unread {
+    /// As `stream` has read it, with `left` steps left.
+    pub(crate) fn of(stream: &TurnStream, left: u32) -> Self {
+        let open = stream.state.accepted.is_none();
+        let inbox = open.then(|| (turn_key(&stream.turn), stream.state.revision()));
+        Self { inbox, stops_alone: left == 0 }
+    }
+
+    pub(crate) fn reads(&self) -> impl Iterator<Item = RowKey> {
+        self.inbox.iter().map(|(key, _)| RowKey::new(Inboxes.name(), key))
+    }
+
+    /// Whether it is so in `rows`.
+    pub(crate) fn stands(&self, rows: &Rows) -> bool {
+        let Some((key, revision)) = &self.inbox else { return true };
+        let row: Option<InboxRow> = rows.state(Inboxes.name(), key);
+        let counts = |item: &InboxItem| !self.stops_alone || item.steering == Steering::Stop;
+        !row.is_some_and(|row| row.after(*revision).iter().any(counts))
+    }
+}
+
 /// Whether an item makes what is under way needless.
 pub(crate) fn interrupts(item: &InboxItem) -> bool {
     matches!(item.steering, Steering::Replace | Steering::Stop)
 }
 
 /// Returns when something lies in the inbox of `turn`, after the first `revision` messages, that interrupts it; never
-/// otherwise. `news` must have been subscribed to before the inbox was read last.
+/// otherwise. Nothing that the record held at `seen` did. `news` must have been subscribed to before.
 pub(crate) async fn interrupted(
     record: &Record,
     turn: &TurnId,
-    revision: u64,
+    (revision, seen): (u64, GlobalPosition),
     mut news: watch::Receiver<GlobalPosition>,
 ) {
     let key = turn_key(turn);
@@ -39,6 +69,9 @@ pub(crate) async fn interrupted(
         if news.changed().await.is_err() {
             // The record has gone: the call under way will say so.
             return std::future::pending().await;
+        }
+        if *news.borrow_and_update() <= seen {
+            continue;
         }
         // What cannot be read now is read with the next news.
         let Ok(row) = record.row(Inboxes.name(), &key).await else { continue };

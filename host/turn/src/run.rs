@@ -1,18 +1,19 @@
 //! The loop: take up what people said, decide, record, pass the gate, record, again.
 //!
 //! A step is recorded as it starts and as it ends, under the lease. Between the two stands the gate's own
-//! account of the call. A run that stops anywhere is taken up by calling [`run`] again.
+//! account of the call. The end of one and the start of the next are one commit, with what the gate says of both. A run that stops anywhere is taken up by calling [`run`] again.
 
+use crate::act::{Moment, Stepped};
 use crate::context::{Context, label};
 use crate::door::Door;
 use crate::erased::{WHY, is_erased};
 use crate::error::Error;
-use crate::inbox::unread;
+use crate::inbox::{Unread, unread};
 use crate::next::{End, Next, next};
 use crate::pace::ATTEMPTS_MAX;
 use crate::parts::TurnParts;
 use crate::scene::Scene;
-use crate::stream::TurnStream;
+use crate::stream::{Said, TurnStream};
 use crate::trail::Trail;
 use event::{
     ApprovalId, EventId, Expected, FinishAccepted, Label, MomentSet, Personal, PrincipalId, Proposed,
@@ -89,28 +90,53 @@ impl<D: Door + ?Sized> Running<'_, D> {
             }
             // Before the inbox is read, so that nothing that comes after is missed.
             let news = self.parts.record.news();
-            self.drain(stream).await?;
-            let (next, label) = self.decide(stream)?;
-            if self.finishes(stream, &next)? && !self.accept(stream).await? {
-                continue;
+            let looked = std::mem::take(&mut stream.must_look);
+            if looked {
+                self.drain(stream).await?;
             }
-            let waits = match next {
+            let (next, label, left) = self.decide(stream)?;
+            let moment = Moment { unread: Unread::of(stream, left), news };
+            let finishes = self.finishes(stream, &next)?;
+            let stepped = match next {
+                // A call begins only where nothing came in meanwhile; an end has to look.
+                Next::End(_) if !looked && stream.state.accepted.is_none() => {
+                    stream.must_look = true;
+                    continue;
+                }
+                Next::End(_) if finishes && !self.accept(stream, moment.unread.clone()).await? => continue,
                 Next::End(end) => return self.end(stream, end, label).await.map(Ran::Ended),
                 Next::Infer(asking) => {
-                    self.parts.pace.wait(asking.wait_ms).await;
-                    self.infer(stream, asking, label, news).await?
+                    self.wait(stream, asking.wait_ms).await?;
+                    self.infer(stream, asking, label, moment).await?
                 }
-                Next::Tools(wanted) => self.tools(stream, wanted, &label, news).await?,
+                Next::Tools(wanted) => self.tools(stream, wanted, &label, moment).await?,
                 Next::Send { step, tool, input, wait_ms } => {
-                    self.parts.pace.wait(wait_ms).await;
-                    self.send(stream, (step, tool, input), label, news).await?
+                    self.wait(stream, wait_ms).await?;
+                    let before = if finishes { vec![self.accepted(stream)?] } else { Vec::new() };
+                    self.send(stream, before, (step, tool, input), label, moment).await?
                 }
             };
-            if let Some(approval) = waits {
+            if let Stepped::Waits(approval) = stepped {
                 tracing::info!(turn = %stream.turn, %approval, "turn waits for a person");
                 return Ok(Ran::Waits(approval));
             }
         }
+    }
+
+    /// Waits; whatever there is to write is written before.
+    async fn wait(&self, stream: &mut TurnStream, ms: u64) -> Result<(), Error> {
+        if ms > 0 {
+            stream.flush(Vec::new()).await?;
+            self.parts.pace.wait(ms).await;
+        }
+        Ok(())
+    }
+
+    /// What the turn has come to, those steps counted in that are not written yet.
+    pub(crate) fn trail<'b>(&'b self, stream: &'b TurnStream) -> Result<Trail<'b>, Error> {
+        let mut trail = Trail::of(self.opened, &stream.state)?;
+        trail.active_ms = stream.active_ms();
+        Ok(trail)
     }
 
     /// Takes up what lies in the inbox. With no step left to read it with, it stays there and wakes the seat again.
@@ -119,20 +145,21 @@ impl<D: Door + ?Sized> Running<'_, D> {
             return Ok(());
         }
         let row = stream.inbox().await?;
-        let trail = Trail::of(self.opened, &stream.state)?;
+        let trail = self.trail(stream)?;
         let Some(drained) = unread(stream, row.as_ref(), trail.last.saturating_add(1)) else { return Ok(()) };
         let stops = drained.items.iter().any(|item| item.steering == Steering::Stop);
         if trail.left() == 0 && !stops {
             return Ok(());
         }
         tracing::debug!(turn = %stream.turn, messages = drained.items.len(), "taken up");
-        let name = [drained.revision.to_string()];
-        stream.append(&self.scene.actor, &name, Label::host(), drained.into()).await
+        let name = vec![drained.revision.to_string()];
+        stream.say(&self.scene.actor, vec![(name, Label::host(), drained.into())]);
+        stream.read_taken_up().await
     }
 
-    /// What comes next, and the label of everything read so far.
-    fn decide(&self, stream: &TurnStream) -> Result<(Next, Label), Error> {
-        let trail = Trail::of(self.opened, &stream.state)?;
+    /// What comes next, the label of everything read so far, and how many steps are left.
+    fn decide(&self, stream: &TurnStream) -> Result<(Next, Label, u32), Error> {
+        let trail = self.trail(stream)?;
         let next = match next(&trail, self.parts.is_progress) {
             Next::End(end) => Next::End(end),
             step if stream.state.next_attempt(trail.last.saturating_add(1)) > ATTEMPTS_MAX => given_up(&step),
@@ -140,7 +167,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         };
         let calling = matches!(next, Next::Tools(_));
         let label = label(self.scene, &trail, &stream.taken_up, calling);
-        Ok((next, label))
+        Ok((next, label, trail.left()))
     }
 
     /// Whether what comes next is what the model finished with, and no finish stands yet.
@@ -153,18 +180,21 @@ impl<D: Door + ?Sized> Running<'_, D> {
         if !ends || stream.state.accepted.is_some() {
             return Ok(false);
         }
-        let trail = Trail::of(self.opened, &stream.state)?;
+        let trail = self.trail(stream)?;
         Ok(trail.refused.is_none() && trail.finish_step().is_some())
     }
 
-    /// Lets the finish stand, unless people said more meanwhile; says whether it does.
-    async fn accept(&self, stream: &mut TurnStream) -> Result<bool, Error> {
-        let (step, anyway) = {
-            let trail = Trail::of(self.opened, &stream.state)?;
-            (trail.finish_step().unwrap_or_default(), trail.left() == 0)
-        };
+    /// That the finish stands.
+    fn accepted(&self, stream: &TurnStream) -> Result<Said, Error> {
+        let step = self.trail(stream)?.finish_step().unwrap_or_default();
         let fact = FinishAccepted { turn: stream.turn.clone(), step, revision: stream.state.revision() };
-        stream.accept(&self.scene.actor, fact, anyway).await
+        Ok((vec![step.to_string()], Label::host(), fact.into()))
+    }
+
+    /// Lets the finish stand, unless people said more meanwhile; says whether it does.
+    async fn accept(&self, stream: &mut TurnStream, unread: Unread) -> Result<bool, Error> {
+        let accepted = self.accepted(stream)?;
+        stream.say_unless(&self.scene.actor, accepted, unread).await
     }
 
     /// What the model is shown, apart from its tools.
@@ -185,24 +215,25 @@ impl<D: Door + ?Sized> Running<'_, D> {
         self.end_as(stream, (ending, summary, sources), label, look_again).await
     }
 
-    /// The moment at which the seat looks again, counted from the newest event.
+    /// The moment at which the seat looks again, counted from the end of the turn.
     fn look_again(&self, stream: &TurnStream, minutes: u64) -> Option<Append> {
         let ms = i64::try_from(minutes.saturating_mul(60_000)).ok()?;
-        let Timestamp(newest) = stream.state.newest_at?;
-        let (seat, topic) = (self.opened.seat.clone(), self.opened.topic.clone());
+        let (Timestamp(now), seat, topic) =
+            (stream.now(), self.opened.seat.clone(), self.opened.topic.clone());
         let name = StreamName::new("moment", format!("{seat}|{topic}"));
         let event = Proposed {
             id: EventId::derived(&[stream.turn.as_str(), "moment.set"]),
             actor: self.scene.actor.clone(),
             cause: Some(stream.newest().clone()),
             label: Label::host(),
-            fact: MomentSet { seat, topic, at: Timestamp(newest.saturating_add(ms)) }.into(),
+            fact: MomentSet { seat, topic, at: Timestamp(now.saturating_add(ms)) }.into(),
         };
         Some(Append::new(name, Expected::Any, vec![event]))
     }
 
     /// Ends it with a sentence of the office's own: there is nothing left that it could say.
     async fn end_erased(&self, stream: &mut TurnStream) -> Result<Ran, Error> {
+        stream.forget_waiting().await?;
         let end = (TurnEnding::Failed, WHY.into(), Vec::new());
         self.end_as(stream, end, Label::host(), None).await.map(Ran::Ended)
     }
@@ -217,8 +248,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
         tracing::info!(turn = %stream.turn, ?ending, "turn ended");
         let (turn, topic) = (stream.turn.clone(), self.opened.topic.clone());
         let fact = TurnEnded { turn, topic, ending, summary, sources };
-        let said = vec![(Vec::new(), label, fact.into())];
-        stream.append_all(&self.scene.actor, said, look_again.into_iter().collect()).await?;
+        stream.say(&self.scene.actor, vec![(Vec::new(), label, fact.into())]);
+        stream.flush(look_again.into_iter().collect()).await?;
         Ok(ending)
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const INTERRUPTED: &str = "interrupted";
 const UNKNOWN: &str = "unknown";
 
 /// How a step came out.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CameOut {
     pub outcome: StepOutcome,
     pub output: Value,
@@ -63,6 +63,15 @@ pub(crate) fn interrupted(asked: &Label) -> CameOut {
 /// step failed, or the turn would never get past it.
 pub(crate) fn not_kept(why: &record::Error, asked: &Label) -> CameOut {
     failed(&malformed(format!("the result cannot be kept: {why}")), Vec::new(), asked)
+}
+
+/// `output` as it will be when it is read again: the same number has one spelling, the same object one order. What cannot
+/// be kept stays as it is, and is told by the record.
+pub(crate) fn as_kept(output: Value) -> Value {
+    if event::inexact(&output).is_some() {
+        return output;
+    }
+    serde_json::from_slice(&event::canonical(&output)).unwrap_or(output)
 }
 
 fn no(outcome: StepOutcome, output: Value, asked: &Label) -> CameOut {

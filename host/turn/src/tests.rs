@@ -1,6 +1,7 @@
 //! Whole turns: over a real record in a temporary folder, through a door that answers from a script.
 
 mod chance;
+mod commits;
 mod compact;
 mod endings;
 mod erased;

@@ -36,6 +36,8 @@ pub(crate) struct Round<'a> {
     pub replaced: bool,
     /// Families of tools that were there and not shown.
     pub hidden: Vec<&'a str>,
+    /// The first source its `finish` names that is no receipt of this turn.
+    pub made_up: Option<String>,
     offered: Vec<&'a str>,
 }
 
@@ -60,13 +62,17 @@ pub(crate) enum Ask {
 }
 
 impl Round<'_> {
-    /// What it asks. `finish` beside other calls is none: it was written before their results were read.
+    /// What it asks. `finish` beside other calls is none: it was written before their results were read. Nor is one that
+    /// rests on a receipt nobody has.
     pub fn ask(&self) -> Ask {
         let own = |call: &&ToolCall| call.name == FINISH || call.name == ENABLE_TOOLS;
         let calls: Vec<ToolCall> = self.calls().filter(|call| !own(call)).cloned().collect();
         let enables = self.was_offered(ENABLE_TOOLS) && self.calls().any(|call| call.name == ENABLE_TOOLS);
         match self.finish() {
-            Some(Ok(finish)) if (calls.is_empty() && !enables) || self.is_finish_only() => {
+            // With nothing else left to do, a source that is none is left out, and the answer stands.
+            Some(Ok(finish))
+                if (calls.is_empty() && !enables && self.made_up.is_none()) || self.is_finish_only() =>
+            {
                 Ask::Finish(finish)
             }
             _ if calls.is_empty() && enables => Ask::Enable,
@@ -229,6 +235,7 @@ impl<'a> Trail<'a> {
             StepOutcome::Succeeded => {
                 let response = answer(ended)?;
                 self.measured = measured(input, &response).or(self.measured);
+                let made_up = self.made_up(&response);
                 self.rounds.push(Round {
                     step: ended.step,
                     response,
@@ -238,6 +245,7 @@ impl<'a> Trail<'a> {
                     overtaken: false,
                     replaced: false,
                     hidden: words(input, "hidden"),
+                    made_up,
                     offered: words(input, "offered"),
                 });
                 self.failures.clear();
@@ -323,6 +331,17 @@ impl<'a> Trail<'a> {
         let steps = self.rounds.iter().flat_map(|round| &round.tools);
         let worked = steps.filter(|step| step.outcome == StepOutcome::Succeeded);
         worked.flat_map(|step| step.receipts.iter().cloned()).collect()
+    }
+
+    /// The first source that a `finish` of `response` names and no step of this turn has left.
+    fn made_up(&self, response: &InferResponse) -> Option<String> {
+        let calls = response.parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) if call.name == FINISH => Some(call),
+            _ => None,
+        });
+        let finish = calls.map(|call| parse(&call.input)).next()?.ok()?;
+        let left = || self.rounds.iter().flat_map(|round| &round.tools).flat_map(|step| &step.receipts);
+        finish.sources.into_iter().find(|source| !left().any(|receipt| receipt.as_str() == source))
     }
 
     /// The labels of everything the model has read or written in this turn; without the results of its newest calls, when

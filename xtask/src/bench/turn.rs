@@ -43,7 +43,7 @@ struct Figures {
     steps: u32,
     /// Microseconds of a step, turn by turn.
     step_us: Vec<f64>,
-    /// Bytes that the database grew by, for each step.
+    /// Bytes that the database grew by, for each step, once its log was written back.
     bytes_per_step: u64,
 }
 

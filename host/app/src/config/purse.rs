@@ -3,7 +3,7 @@
 use super::Config;
 use anyhow::{Context, Result, bail};
 use event::{AppliesTo, BudgetSet, NanoUsd, Period, PrincipalId, SeatId};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 
 /// How many times the worst case may be held: beyond this a purse is full of holds and nothing is bought.
@@ -16,10 +16,34 @@ const NAME_BYTES_MAX: usize = event::id::ID_BYTES_MAX;
 const FORMS: &str =
     "`organisation`, `seat:seat_x`, `channel:slack:T01:C01`, `person:person_x` or `goal:name`";
 
+/// The one currency there is.
+const CURRENCY: &str = "USD";
+
+/// That amounts are in the one currency there is: a budget or a list in another is refused when it is read, and nothing
+/// is converted.
+#[derive(Clone, Copy, Debug)]
+pub struct Currency;
+
+impl<'de> Deserialize<'de> for Currency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == CURRENCY {
+            return Ok(Self);
+        }
+        Err(serde::de::Error::custom(format!(
+            "`{}` is another currency: every amount here is in US dollars, so convert it and say \"{CURRENCY}\"",
+            text.escape_debug()
+        )))
+    }
+}
+
 /// The purse.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PurseConfig {
+    /// `"USD"`, where it is said at all.
+    #[serde(default, rename = "currency")]
+    _currency: Option<Currency>,
     /// The budget of a day, in dollars, such as `"5.00"`.
     pub day: Option<String>,
     /// The budget of a month.
@@ -46,6 +70,9 @@ pub struct BudgetConfig {
     pub period: Period,
     /// In dollars.
     pub limit: String,
+    /// `"USD"`, where it is said at all.
+    #[serde(default, rename = "currency")]
+    _currency: Option<Currency>,
 }
 
 /// What a budget is for, as it is written.

@@ -175,3 +175,19 @@ fn a_model_has_a_profile_and_the_main_one_is_the_front_desks() {
         assert!(error.contains(said), "{error}");
     }
 }
+
+#[test]
+fn a_budget_in_another_currency_than_the_price_list_is_refused_when_it_is_read() {
+    let said = |currency: &str| SMALL.replace("day = \"5.00\"", &format!("day = \"5.00\"\n{currency}"));
+    assert!(read(&said("currency = \"USD\""), &[]).is_ok());
+    let budget = "[[budget]]\nfor = \"organisation\"\nperiod = \"day\"\nlimit = \"5.00\"\n";
+    for wrong in
+        [said("currency = \"EUR\""), format!("{SMALL}{budget}currency = \"EUR\"\n"), said("currency = \"\"")]
+    {
+        let error = read(&wrong, &[]).unwrap_err().to_string();
+        assert!(error.contains("is another currency") && error.contains("chancery.toml:"), "{error}");
+    }
+    // Nor is one meant by its sign.
+    let error = read(&SMALL.replace("\"5.00\"", "\"€5.00\""), &[]).and_then(|config| config.budgets());
+    assert!(error.unwrap_err().to_string().contains("US dollars"));
+}

@@ -1,6 +1,7 @@
 //! The price list as a file: US dollars as strings, every mistake with file, line and column.
 
 use crate::config::placed;
+use crate::config::purse::Currency;
 use crate::seed::{Wanted, read_text};
 use anyhow::Result;
 use event::{LongContext, NanoUsd, Price, PricesListed};
@@ -8,9 +9,6 @@ use fold::setting;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The one currency there is.
-const CURRENCY: &str = "USD";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,21 +52,6 @@ impl<'de> Deserialize<'de> for Dollars {
             ))
         };
         NanoUsd::from_dollars(&text).map(Self).ok_or_else(wrong)
-    }
-}
-
-struct Currency;
-
-impl<'de> Deserialize<'de> for Currency {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if text == CURRENCY {
-            return Ok(Self);
-        }
-        Err(serde::de::Error::custom(format!(
-            "`{}` is another currency: every amount here is in US dollars, so convert the list and say \"{CURRENCY}\"",
-            text.escape_debug()
-        )))
     }
 }
 

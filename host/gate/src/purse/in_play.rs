@@ -122,21 +122,6 @@ impl Gate {
         self.moments.now(self.parts.clock.now())
     }
 
-    /// Every budget that `call` is held on, with how it stands at `at`; none for a call that costs nothing.
-    ///
-    /// # Errors
-    /// [`GateError::NoPurse`] when a paid call would be held on no budget of the organisation.
-    pub(crate) async fn in_play(&self, call: &Call, at: Timestamp) -> Result<Vec<InPlay>, GateError> {
-        let keys = budget_keys(call, self.parts.catalogue.as_ref());
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let in_play = in_play(&self.parts.record.rows(keys.clone()).await?, &keys, at);
-        has_purse(&in_play)?;
-        let rows = self.parts.record.rows(account_keys(&in_play)).await?;
-        Ok(with_accounts(&rows, in_play))
-    }
-
     /// That the record has a purse: a budget that every paid call is held on.
     ///
     /// # Errors

@@ -12,3 +12,4 @@ mod effects;
 mod kit;
 mod purse;
 mod refusals;
+mod together;

@@ -9,8 +9,8 @@ use event::{
 use fold::Projection;
 use fold::refusal::{RefusalRow, Refusals};
 use gate::{
-    Call, EffectClass, Gate, GateParts, InferRequest, Message, Output, Part, Payload, Permit, Reach, Reached,
-    Role,
+    Began, Begins, Call, Carried, EffectClass, Gate, GateError, GateParts, InferRequest, Message, Output,
+    Owed, Part, Payload, Permit, Reach, Reached, Role, tell_alone,
 };
 use record::{Memory, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,10 +84,53 @@ struct Deed {
     tool: &'static str,
 }
 
+/// One host: its door, and what it has not written down yet of calls that came to something.
+struct Host {
+    gate: Gate,
+    record: Record,
+    owed: Mutex<Vec<Owed>>,
+}
+
+impl Host {
+    /// Makes `call`, and writes down what earlier ones came to with the commit in which it begins. What it comes to itself
+    /// waits for the next one where it can.
+    async fn passes(&self, call: Call) {
+        let owed = std::mem::take(&mut *self.owed.lock().unwrap());
+        let mut carried = Carried { owed, ..Carried::default() };
+        loop {
+            match self.gate.begin(vec![call.clone()], carried.clone()).await {
+                Ok(Began::Judged { mut calls, events }) => {
+                    if events.is_none() {
+                        self.owed.lock().unwrap().extend(carried.owed);
+                    }
+                    let came = match calls.pop().unwrap() {
+                        Begins::Goes(going) => self.gate.go(*going, None).await,
+                        Begins::Came(came) => *came,
+                        other => panic!("{other:?}"),
+                    };
+                    if came.owed.can_wait() {
+                        self.owed.lock().unwrap().push(came.owed);
+                    } else {
+                        tell_alone(&self.record, vec![came.owed]).await.unwrap();
+                    }
+                    return;
+                }
+                // A hold that was overdue has been ended by somebody else, or there is no room before this stands.
+                Ok(Began::Apart) | Err(GateError::Record(record::Error::IdTaken { .. })) => {
+                    assert!(!carried.owed.is_empty());
+                    let owed = std::mem::take(&mut carried.owed);
+                    tell_alone(&self.record, owed).await.unwrap();
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
 pub struct Office {
     memory: Memory,
     pub record: Record,
-    gates: Vec<Arc<Gate>>,
+    hosts: Vec<Arc<Host>>,
     pub world: Arc<World>,
     pub clock: Arc<Hands>,
     waiting: Vec<Asked>,
@@ -108,9 +151,9 @@ impl Office {
         let (sender, asked) = mpsc::unbounded_channel();
         let (sent, left) = (Mutex::default(), Mutex::default());
         let world = Arc::new(World { asked: sender, sent, left });
-        let gates = hosts(&memory, &world, &clock).await;
+        let hosts = hosts(&memory, &world, &clock).await;
         let (waiting, tasks, deeds) = (Vec::new(), JoinSet::new(), Vec::new());
-        Self { memory, record, gates, world, clock, waiting, asked, tasks, deeds, stated: 0 }
+        Self { memory, record, hosts, world, clock, waiting, asked, tasks, deeds, stated: 0 }
     }
 
     pub async fn state(&mut self, fact: Fact) {
@@ -122,11 +165,14 @@ impl Office {
     pub async fn start(&mut self, chance: &mut Chance, calls: usize) {
         for _ in 0..calls {
             let deed = self.deed(chance);
-            let gate = self.gates[chance.below(self.gates.len())].clone();
-            let call = call(&deed);
+            let host = self.hosts[chance.below(self.hosts.len())].clone();
+            let (call, carries) = (call(&deed), chance.below(2) == 0);
             self.tasks.spawn(async move {
                 // A refused, denied or failed call is as good as any other; only the record counts.
-                gate.pass(call, None).await.unwrap();
+                match carries {
+                    true => host.passes(call).await,
+                    false => drop(host.gate.pass(call, None).await.unwrap()),
+                }
             });
         }
         self.quiet().await;
@@ -171,8 +217,8 @@ impl Office {
         // Some die while calls are still on their way through the door.
         let more = chance.below(3);
         for _ in 0..more {
-            let (deed, gate) = (self.deed(chance), self.gates[0].clone());
-            self.tasks.spawn(async move { drop(gate.pass(call(&deed), None).await) });
+            let (deed, host) = (self.deed(chance), self.hosts[0].clone());
+            self.tasks.spawn(async move { drop(host.gate.pass(call(&deed), None).await) });
         }
         for _ in 0..chance.below(12) {
             tokio::task::yield_now().await;
@@ -180,7 +226,7 @@ impl Office {
         self.tasks.shutdown().await;
         self.waiting.clear();
         while self.asked.try_recv().is_ok() {}
-        self.gates = hosts(&self.memory, &self.world, &self.clock).await;
+        self.hosts = hosts(&self.memory, &self.world, &self.clock).await;
     }
 
     /// A person has looked at every overrun.
@@ -203,7 +249,7 @@ impl Office {
 
     /// Whoever runs the office looks for holds that nobody ends.
     pub async fn clear(&mut self, chance: &mut Chance) {
-        let gate = &self.gates[chance.below(self.gates.len())];
+        let gate = &self.hosts[chance.below(self.hosts.len())].gate;
         while gate.clear_holds().await.unwrap() > 0 {}
     }
 }
@@ -222,13 +268,14 @@ async fn gate_over(record: &Record, world: &Arc<World>, clock: &Arc<Hands>) -> G
     Gate::new(GateParts { reach: world.clone(), ..parts(record, catalogue, &idle, clock) }).await.unwrap()
 }
 
-async fn hosts(memory: &Memory, world: &Arc<World>, clock: &Arc<Hands>) -> Vec<Arc<Gate>> {
-    let mut gates = Vec::new();
+async fn hosts(memory: &Memory, world: &Arc<World>, clock: &Arc<Hands>) -> Vec<Arc<Host>> {
+    let mut hosts = Vec::new();
     for _ in 0..2 {
         let record = Record::open_memory_in(memory, clock.clone()).await.unwrap();
-        gates.push(Arc::new(gate_over(&record, world, clock).await));
+        let gate = gate_over(&record, world, clock).await;
+        hosts.push(Arc::new(Host { gate, record, owed: Mutex::default() }));
     }
-    gates
+    hosts
 }
 
 fn call(deed: &Deed) -> Call {

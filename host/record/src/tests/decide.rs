@@ -123,6 +123,7 @@ async fn what_a_decision_foresees_changes_nothing_of_what_it_comes_to(place: Pla
         rows: vec![purse(), RowKey::new("hold", hold_id(name).as_str())],
         streams: vec![stream("a"), stream("nobody's")],
         ids: vec![id(name), id("nobody's")],
+        leases: vec!["nobody's".to_owned()],
     };
     let first = decided(foreseen("one"), "one", Expected::NoStream).await.unwrap();
     let Decided::Appended { events, .. } = &first else { panic!("{first:?}") };

@@ -150,3 +150,39 @@ async fn an_answer_that_is_denied_however_it_is_worded_ends_the_turn() {
     assert_eq!((ending, short.sent().len()), (TurnEnding::Failed, 1));
     assert!(short.ended(&turn).await.summary.text().contains("not here"));
 }
+
+#[tokio::test]
+async fn an_answer_that_rests_on_a_receipt_nobody_has_is_refused_and_the_model_is_told() {
+    fn cites(asked: &Call, made_up: usize) -> Passed {
+        let cited = |source: &str| {
+            let input = json!({"outcome": "answered", "text": "It says so.", "sources": [source]});
+            model(vec![call("f", "finish", input)])
+        };
+        match asked.tool.as_str() {
+            "slack.post" => posted(),
+            "web.fetch" => page("Read"),
+            _ => match answers(asked) {
+                0 => model(vec![fetch("c", "http://site.example/")]),
+                n if n <= made_up => cited("receipt_made-up"),
+                _ => cited(event::ReceiptId::derived(&["Read"]).as_str()),
+            },
+        }
+    }
+    let office = Office::asked(|asked| cites(asked, 1)).await;
+    let (turn, ending) = office.run(60).await;
+    assert_eq!((ending, office.sent().len()), (TurnEnding::Answered, 1));
+    assert_eq!(office.ended(&turn).await.sources, [event::ReceiptId::derived(&["Read"])]);
+    let requests = office.requests();
+    assert_eq!(requests.len(), 3);
+    let Part::ToolResult(told) = &requests[2].messages.last().unwrap().parts[0] else {
+        panic!("told nothing")
+    };
+    let reason = told.output["reason"].as_str().unwrap();
+    assert!(told.failed && reason.contains("`receipt_made-up` is no receipt"), "{reason}");
+    // Whoever says it again and again gets an answer out with nothing else on offer, and it rests on no such thing.
+    let office = Office::asked(|asked| cites(asked, 9)).await;
+    let (turn, ending) = office.run(60).await;
+    assert_eq!((ending, office.sent().len()), (TurnEnding::Answered, 1));
+    assert_eq!(office.ended(&turn).await.sources, [event::ReceiptId::derived(&["Read"])]);
+    assert_eq!(offered(&office.requests()[3]), ["finish"]);
+}

@@ -9,8 +9,8 @@ use event::{
 };
 use futures_util::future::BoxFuture;
 use gate::{
-    Call, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec, Passed, Payload, Resource,
-    ToolSpec, Touches,
+    Began, Begins, Call, Came, Carried, Catalogue, Deltas, EffectClass, GateError, InferRequest, ModelSpec,
+    Owed, Passed, Payload, Resource, ToolSpec, Touches,
 };
 use record::{Append, Clock, Fence, Record, SystemClock};
 use serde_json::{Value, json};
@@ -27,20 +27,20 @@ type Answers = dyn Fn(&Call) -> Result<Passed, GateError> + Send + Sync;
 /// What happens while a call is under way: given the record, how many calls were made before, and the call.
 pub type Meanwhile = dyn Fn(Record, usize, Call) -> BoxFuture<'static, ()> + Send + Sync;
 
-/// A clock that a test can set.
+/// A clock that a test can set: how many milliseconds it is ahead, and how many it gains whenever it is looked at.
 #[derive(Debug, Default)]
-pub struct SetClock(pub AtomicI64);
+pub struct SetClock(pub AtomicI64, pub AtomicI64);
 
 impl Clock for SetClock {
     fn now(&self) -> Timestamp {
-        SystemClock.now().plus_ms(self.0.load(Ordering::SeqCst))
+        SystemClock.now().plus_ms(self.0.fetch_add(self.1.load(Ordering::SeqCst), Ordering::SeqCst))
     }
 }
 
 /// Answers from a script, and remembers every call.
 pub struct ScriptedDoor {
     script: Box<Answers>,
-    record: Record,
+    record: Mutex<Record>,
     meanwhile: Mutex<Option<Arc<Meanwhile>>>,
     calls: Mutex<Vec<Call>>,
     /// What was let go of.
@@ -49,20 +49,45 @@ pub struct ScriptedDoor {
 
 #[async_trait::async_trait]
 impl Door for ScriptedDoor {
-    async fn pass(&self, call: Call, deltas: Option<Arc<dyn Deltas>>) -> Result<Passed, GateError> {
+    type Going = (usize, Call, Passed);
+
+    async fn begin(&self, calls: Vec<Call>, carried: Carried) -> Result<Began<Self::Going>, GateError> {
+        let passed = calls.iter().map(|call| (self.script)(call)).collect::<Result<Vec<_>, _>>()?;
+        let is_no = |passed: &Passed| matches!(passed, Passed::Denied(_) | Passed::Refused(_));
+        let mut events = None;
+        if !passed.iter().all(is_no) {
+            let record = self.record.lock().unwrap().clone();
+            match carried.write(&record).await? {
+                Some(written) => events = Some(written),
+                None => return Ok(Began::Overtaken),
+            }
+        }
+        let mut begins = Vec::new();
+        for (call, passed) in calls.into_iter().zip(passed) {
+            let before = {
+                let mut calls = self.calls.lock().unwrap();
+                calls.push(call.clone());
+                calls.len() - 1
+            };
+            begins.push(match passed {
+                Passed::Waits { approval, expires_at } => Begins::Waits { approval, expires_at },
+                no if is_no(&no) => Begins::Came(Box::new(Came { passed: no, owed: Owed::nothing() })),
+                passed => Begins::Goes(Box::new((before, call, passed))),
+            });
+        }
+        Ok(Began::Judged { calls: begins, events })
+    }
+
+    async fn go(&self, (before, call, passed): Self::Going, deltas: Option<Arc<dyn Deltas>>) -> Came {
         if let Some(deltas) = deltas {
             deltas.write("…");
         }
-        let before = {
-            let mut calls = self.calls.lock().unwrap();
-            calls.push(call.clone());
-            calls.len() - 1
-        };
         let meanwhile = self.meanwhile.lock().unwrap().clone();
         if let Some(meanwhile) = meanwhile {
-            meanwhile(self.record.clone(), before, call.clone()).await;
+            let record = self.record.lock().unwrap().clone();
+            meanwhile(record, before, call).await;
         }
-        (self.script)(&call)
+        Came { passed, owed: Owed::nothing() }
     }
 
     async fn abandon(&self, call: &Call) -> Result<(), GateError> {
@@ -155,7 +180,7 @@ impl Office {
         let record = Record::open_sqlite(&folder.path().join("record.db"), clock.clone()).await.unwrap();
         let door = Arc::new(ScriptedDoor {
             script: Box::new(script),
-            record: record.clone(),
+            record: Mutex::new(record.clone()),
             meanwhile: Mutex::default(),
             calls: Mutex::default(),
             abandoned: Mutex::default(),
@@ -215,6 +240,8 @@ impl Office {
     }
 
     pub fn parts(&self) -> TurnParts<ScriptedDoor> {
+        // With the keys that a test may have given it since.
+        *self.door.record.lock().unwrap() = self.record.clone();
         TurnParts {
             record: self.record.clone(),
             catalogue: Arc::new(Shelf { more: &[], window_tokens: None }),

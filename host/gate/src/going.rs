@@ -1,0 +1,106 @@
+//! A call that has begun, and what it comes to. Its permit is made here and spent at once.
+
+use crate::begin::Begun;
+use crate::call::Call;
+use crate::deltas::Deltas;
+use crate::outcome::{held_outcome, is_known, source_label};
+use crate::owed::{Owed, tell_alone};
+use crate::pass::{Gate, GateError, Passed};
+use crate::permit::{Admission, Permit};
+use crate::reach::{Output, Reached};
+use crate::ready::Ready;
+use crate::story::Story;
+use crate::verdict::{Denial, Refusal};
+use event::ReceiptId;
+use std::fmt;
+use std::sync::Arc;
+
+/// A call that has begun: what it holds and what it intends stand in the record. Whoever has one makes it with
+/// [`Gate::go`], once.
+pub struct Going {
+    pub(crate) call: Call,
+    pub(crate) admission: Admission,
+    pub(crate) begun: Begun,
+    pub(crate) story: Story,
+}
+
+impl fmt::Debug for Going {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Going").field("origin", &self.call.origin).finish_non_exhaustive()
+    }
+}
+
+/// What came of a call, and what the record is owed of it.
+#[derive(Clone, Debug)]
+pub struct Came {
+    /// What came of it.
+    pub passed: Passed,
+    /// What has to be written down.
+    pub owed: Owed,
+}
+
+impl Came {
+    pub(crate) fn denied(ready: &Ready, denial: Denial) -> Self {
+        let owed = Owed::facts(&ready.call, ready.story.denied(&denial));
+        Self { passed: Passed::Denied(denial), owed }
+    }
+
+    pub(crate) fn refused(ready: &Ready, refusal: Refusal) -> Self {
+        let owed = Owed::facts(&ready.call, ready.story.refused(&refusal));
+        Self { passed: Passed::Refused(refusal), owed }
+    }
+}
+
+impl Gate {
+    /// Makes a call that has begun. What comes back has to be written down: until then its hold is open, and its effect
+    /// is one of which nobody knows.
+    pub async fn go(&self, going: Going, deltas: Option<Arc<dyn Deltas>>) -> Came {
+        let permit = Permit {
+            call: going.call.clone(),
+            admission: going.admission.clone(),
+            effect_id: going.begun.effect.clone(),
+            at: going.begun.at,
+            deltas,
+        };
+        let began = self.parts.clock.now();
+        let reached = self.parts.reach.reach(permit).await;
+        let lasted_ms = self.parts.clock.now().since_ms(began);
+        came(&going, reached, lasted_ms)
+    }
+
+    /// Writes down what came of a call, by itself.
+    pub(crate) async fn settle(&self, came: Came) -> Result<Passed, GateError> {
+        tell_alone(&self.parts.record, vec![came.owed]).await?;
+        Ok(came.passed)
+    }
+}
+
+/// What `reached` means for a call that had begun.
+fn came(going: &Going, reached: Reached, lasted_ms: i64) -> Came {
+    let Going { call, admission, begun, story } = going;
+    let receipts: Vec<ReceiptId> = (0..reached.readings.len()).map(|n| story.receipt_id(n)).collect();
+    let mut facts = story.receipts(&reached.readings);
+    let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, call, &reached, lasted_ms)));
+    let label = source_label(admission, &reached).join(&call.label);
+    let outcome_known = is_known(&reached);
+    let passed = match (&begun.effect, reached.outcome) {
+        (None, Ok(Output::Unusable { failure, .. })) => Passed::Failed { failure, receipts },
+        (None, Ok(output)) => Passed::Done { output, label, receipts },
+        (None, Err(failure)) => Passed::Failed { failure, receipts },
+        (Some(effect), Ok(output)) => {
+            facts.push(story.effect_sent(effect, &output));
+            Passed::Done { output, label, receipts }
+        }
+        (Some(effect), Err(failure)) if outcome_known => {
+            facts.push(story.effect_failed(effect, &failure.message));
+            Passed::Failed { failure, receipts }
+        }
+        (Some(effect), Err(failure)) => {
+            let reason = format!("the request left, and then: {}", failure.message);
+            facts.push(story.effect_unknown(effect, &reason));
+            Passed::Unknown { reason }
+        }
+    };
+    let owed = Owed::outcome(call, story, facts, held, begun.effect.is_none());
+    Came { passed, owed }
+}
