@@ -28,5 +28,6 @@ mod shred;
 mod slack_out;
 mod slack_socket;
 mod start;
+mod traces;
 mod turn;
 mod turn_killed;

@@ -110,8 +110,9 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
     let steering = crate::steering::keep(office.clone(), stop.clone());
     let triage = crate::triage::keep(office.clone(), stop.clone());
+    let traces = crate::telemetry::keep(office.clone(), stop.clone());
     let classes = classify(office.clone(), stop.clone());
-    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, traces, turns(office, stop))?;
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! What holds for all plugins, and where those that a command installs are kept.
 
+use super::CredentialConfig;
 use crate::place::At;
 use crate::plugin::signature;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Most keys that are trusted: a few people and a build machine, and an end to trying them.
@@ -25,6 +27,9 @@ pub struct PluginsConfig {
     /// The keys that are trusted: minisign public keys, the second line of a `.pub` file each.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// Registries that want a password: host (and port), and the credential, which has a `user`.
+    #[serde(default)]
+    pub registries: BTreeMap<String, String>,
 }
 
 fn lock() -> PathBuf {
@@ -33,7 +38,13 @@ fn lock() -> PathBuf {
 
 impl Default for PluginsConfig {
     fn default() -> Self {
-        Self { folder: None, lock: lock(), require_signatures: false, keys: Vec::new() }
+        Self {
+            folder: None,
+            lock: lock(),
+            require_signatures: false,
+            keys: Vec::new(),
+            registries: BTreeMap::new(),
+        }
     }
 }
 
@@ -50,7 +61,16 @@ impl PluginsConfig {
         self.folder.get_or_insert(beside);
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self, credentials: &BTreeMap<String, CredentialConfig>) -> Result<()> {
+        for (host, credential) in &self.registries {
+            let known = credentials.get(credential).is_some_and(|known| known.user.is_some());
+            ensure!(
+                known,
+                "`[plugins.registries]` names `{}` for `{}`, and `[credentials]` has no such entry with a `user`",
+                credential.escape_debug(),
+                host.escape_debug()
+            );
+        }
         ensure!(self.keys.len() <= KEYS_MAX, "`[plugins] keys` names more than {KEYS_MAX} keys");
         for key in &self.keys {
             signature::key(key).context("`[plugins] keys`")?;

@@ -132,6 +132,8 @@ mod tests {
             source: String::new(),
             asks: Vec::new(),
             imports: Vec::new(),
+            directories: Vec::new(),
+            graphql_reads: Vec::new(),
             signed_by: None,
         });
         let known = Known::of(&plugins);
