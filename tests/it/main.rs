@@ -17,6 +17,7 @@ mod models;
 mod noes;
 mod often_killed;
 mod plugins;
+mod plugins_compile;
 mod plugins_made;
 mod plugins_running;
 mod plugins_sources;

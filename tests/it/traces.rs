@@ -29,7 +29,7 @@ impl Drop for Collector {
 impl Collector {
     /// Starts one that answers the first requests with `statuses`.
     async fn serve(statuses: &'static [&'static str]) -> Self {
-        tokio::task::spawn_blocking(|| {
+        tokio::task::spawn_blocking(move || {
             let script = repository().join("tests/oracle/collector.py");
             let mut child =
                 Command::new(python()).arg(script).args(statuses).stdout(Stdio::piped()).spawn().unwrap();

@@ -73,7 +73,7 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
     let artifact = &component.artifact;
     let (plugins, trouble) = match still {
         true => (None, None),
-        false => match asked(artifact).await {
+        false => match asked(config, artifact).await {
             Ok(plugins) => (Some(plugins), None),
             Err(error) => (None, Some(format!("{error:#}"))),
         },
@@ -119,8 +119,12 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
 }
 
 /// Loads it alone, with nothing granted, to hear what it offers. Nothing compiled of it is kept.
-async fn asked(artifact: &Artifact) -> Result<Plugins> {
-    let engine = Engine::new(EngineParts { pool: Pool::for_small_machine(), code_folder: None })?;
+async fn asked(config: Option<&Config>, artifact: &Artifact) -> Result<Plugins> {
+    let engine = Engine::new(EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder: None,
+        compiler: load::compiler(config),
+    })?;
     let wanted = vec![Wanted { artifact: artifact.clone(), grant: None }];
     let loaded: Result<Plugins, LoadError> = Plugins::of(&engine, wanted).await;
     loaded.context("it does not load")

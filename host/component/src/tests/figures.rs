@@ -10,7 +10,7 @@ use crate::manifest::World;
 use crate::offer::Ready;
 use crate::plugin::Loaded;
 use crate::state::Lent;
-use crate::{Engine, EngineParts, Limits, Pool, guest};
+use crate::{Compiler, Engine, EngineParts, Limits, Pool, guest};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,11 @@ fn copies(folder: &Path) -> Vec<PathBuf> {
 /// How long an engine and all plugins take until they can be called.
 async fn start(code: &Path, files: &[PathBuf]) -> f64 {
     let began = Instant::now();
-    let parts = EngineParts { pool: Pool::for_small_machine(), code_folder: Some(code.to_path_buf()) };
+    let parts = EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder: Some(code.to_path_buf()),
+        compiler: Compiler::Here,
+    };
     let engine = Engine::new(parts).unwrap();
     for file in files {
         Loaded::from_file(&engine, file, &BTreeMap::new()).await.unwrap();
