@@ -35,6 +35,8 @@ const SEND_MS: u64 = 10_000;
 /// First and longest pause after a collector did not take something, in milliseconds; each is twice the one before.
 const PAUSE_MS: u64 = 1_000;
 const PAUSE_MS_MAX: u64 = 60_000;
+/// How long a request that is under way may go on after the office was told to stop, in milliseconds.
+const STOP_GRACE_MS: u64 = 2_000;
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const PROTOBUF: &str = "application/x-protobuf";
@@ -121,13 +123,7 @@ pub async fn keep(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     let mut pause_ms = PAUSE_MS;
     let mut looked = GlobalPosition(0);
     while news(&mut head, &mut stop).await {
-        let mut stopped = stop.clone();
-        let looking = tokio::select! {
-            looking = look(&office, &collector, &mut looked) => looking,
-            // What is being sent is sent again at the next start, under the same ids.
-            _ = stopped.wait_for(|stop| *stop) => return Ok(()),
-        };
-        let wait_ms = match looking {
+        let wait_ms = match look(&office, &collector, &mut looked, &stop).await {
             Ok(Received::Done) => {
                 pause_ms = PAUSE_MS;
                 continue;
@@ -148,7 +144,12 @@ pub async fn keep(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
 }
 
 /// Exports the turns that ended since the cursor. `looked` is how far this host has looked.
-async fn look(office: &Office, collector: &Collector, looked: &mut GlobalPosition) -> Result<Received> {
+async fn look(
+    office: &Office,
+    collector: &Collector,
+    looked: &mut GlobalPosition,
+    stop: &watch::Receiver<bool>,
+) -> Result<Received> {
     if *looked == GlobalPosition(0) {
         *looked = begin(office).await?;
     }
@@ -157,7 +158,7 @@ async fn look(office: &Office, collector: &Collector, looked: &mut GlobalPositio
         let Some(last) = page.last().map(|event| event.global_position) else { return Ok(Received::Done) };
         let ended: Vec<(GlobalPosition, TurnId)> = page.iter().filter_map(ended).collect();
         if !ended.is_empty() {
-            match export(office, collector, ended).await? {
+            match export(office, collector, ended, stop).await? {
                 Received::Done => {}
                 later @ Received::Later(_) => return Ok(later),
             }
@@ -188,6 +189,7 @@ async fn export(
     office: &Office,
     collector: &Collector,
     ended: Vec<(GlobalPosition, TurnId)>,
+    stop: &watch::Receiver<bool>,
 ) -> Result<Received> {
     let ttl_ms = office.config.office.lease_ms;
     let Some(lease) = office.record.lease(NAME, &office.node, ttl_ms).await? else {
@@ -200,7 +202,12 @@ async fn export(
                 continue;
             }
             let told = Told::read(&office.record, Some(turn.as_str())).await?;
-            match collector.send(request(office, collector, &told)).await? {
+            let sent = tokio::select! {
+                sent = collector.send(request(office, collector, &told)) => sent?,
+                // It is sent again at the next start, under the same ids.
+                () = waited_after(stop.clone()) => Received::Later(None),
+            };
+            match sent {
                 Received::Done => office.record.set_cursor(NAME, at).await?,
                 later @ Received::Later(_) => return Ok(later),
             }
@@ -215,6 +222,12 @@ async fn export(
         tracing::debug!(%error, "the lease on traces ends by itself");
     }
     done
+}
+
+/// Returns a while after the office was told to stop.
+async fn waited_after(mut stop: watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+    tokio::time::sleep(Duration::from_millis(STOP_GRACE_MS)).await;
 }
 
 fn request(office: &Office, collector: &Collector, told: &Told) -> Vec<u8> {
