@@ -201,6 +201,11 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         hidden_families: office.config.office.hidden_families.clone(),
         readable: converse::readable,
         is_progress: converse::is_progress,
+        files: Some(turn::Files {
+            tool: converse::TOOL_SLACK_FILE,
+            argument: converse::SLACK_FILE_ARGUMENT,
+            of: converse::attached,
+        }),
         deltas: None,
         door: office.gate.clone(),
     });

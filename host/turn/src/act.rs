@@ -12,7 +12,7 @@ use crate::next::{Asking, Wanted};
 use crate::pace::TOOLS_AT_ONCE_MAX;
 use crate::run::Running;
 use crate::scene::MESSAGES;
-use crate::step::{self, CameOut, came_out, not_kept, not_offered};
+use crate::step::{self, CameOut, came_out, not_attached, not_kept, not_offered};
 use crate::stream::{Said, TurnStream};
 use crate::tools::on_offer;
 use crate::trail::Trail;
@@ -141,6 +141,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             .zip(offered)
             .map(|((planned, attempt), (on_offer, hidden))| match on_offer {
                 false => Passing::Out(not_offered(&planned.tool, hidden, &planned.label)),
+                true if self.is_anothers_file(planned) => Passing::Out(not_attached(&planned.label)),
                 true => {
                     let payload = Payload::Tool(planned.input.clone());
                     Passing::Call(Box::new(self.call(stream, planned, *attempt, payload)))
@@ -149,6 +150,13 @@ impl<D: Door + ?Sized> Running<'_, D> {
             .collect();
         let started: Vec<(Planned, u32)> = planned.into_iter().zip(attempts).collect();
         self.pass_all(stream, started, passing, news).await
+    }
+
+    /// Whether it would read a file that came with nothing that the turn is shown.
+    fn is_anothers_file(&self, planned: &Planned) -> bool {
+        let Some(files) = self.parts.files.filter(|files| files.tool == planned.tool) else { return false };
+        let wanted = planned.input.get(files.argument).and_then(Value::as_str);
+        !self.scene.files.values().flatten().any(|file| Some(file.id.as_str()) == wanted)
     }
 
     /// How many of the calls run at once, from the first on: as many as change nothing, or the first alone.

@@ -5,12 +5,14 @@
 //! the request by the host, under this guest, which never sees it.
 //!
 //! Absent on purpose: reading channels for what people say and receiving events (the host's front does), and retries.
-//! History is read for one thing: whether a message of the office's own is there ([`recall`]).
+//! History is read for one thing: whether a message of the office's own is there ([`recall`]). Files are read by id
+//! ([`file`]).
 
 mod api;
 mod card;
 mod definitions;
 mod errors;
+mod file;
 mod ids;
 mod long;
 mod markdown;
@@ -63,6 +65,7 @@ fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failur
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
         "slack.home" => tools::home(call.read()?, &Api::open(host, wire)?),
         "slack.emoji" => tools::emoji(call.read()?, &Api::open(host, wire)?),
+        "slack.file" => file::read(&call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
         _ => Err(call.unknown()),
     }

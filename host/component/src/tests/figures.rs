@@ -140,6 +140,10 @@ async fn figures_of_plugins() {
     say("fresh", fresh(&kit, &input).await);
     say("warm", warm(&kit, &input).await);
     say("native", native(&kit, &input));
+    for (name, disk) in [("gated-memory", None), ("gated-sqlite", Some(folder.path()))] {
+        let times = super::gated::calls(&kit, &input, disk, u32::try_from(CALLS).unwrap()).await;
+        say(name, median(times));
+    }
     let files = copies(folder.path());
     say("start-uncompiled", start(&code, &files).await);
     say("start-compiled", start(&code, &files).await);

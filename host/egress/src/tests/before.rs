@@ -99,6 +99,29 @@ async fn one_address_that_may_not_be_dialled_refuses_the_name() {
     }
 }
 
+/// Says something else each time it is asked, and counts.
+struct Changing(std::sync::atomic::AtomicUsize);
+
+#[async_trait::async_trait]
+impl crate::Resolve for Changing {
+    async fn resolve(&self, _host: &str, _port: u16) -> std::io::Result<Vec<std::net::IpAddr>> {
+        let before = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let said = if before == 0 { "127.0.0.1" } else { "10.0.0.1" };
+        Ok(vec![said.parse().unwrap()])
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_mind_is_asked_once_and_what_was_judged_is_what_is_dialled() {
+    let (origin, served) = super::serve(super::OK, false).await;
+    let resolve = Arc::new(Changing(0.into()));
+    let mut case = Case::get(&origin.replace("127.0.0.1", "localhost"));
+    case.resolve = resolve.clone();
+    assert_eq!(case.send().await.unwrap().status, 200);
+    assert!(served.await.unwrap().starts_with("GET /page"));
+    assert_eq!(resolve.0.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
 #[tokio::test]
 async fn a_listed_name_must_lead_to_this_machine() {
     let mut case = Case::get("http://localhost:9");

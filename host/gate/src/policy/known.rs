@@ -106,6 +106,7 @@ fn model(plugin: &PluginInstalled, name: &str) -> ModelSpec {
         window_tokens: 0,
         output_tokens_max: 0,
         price_key: String::new(),
+        media: Vec::new(),
     }
 }
 
