@@ -14,7 +14,9 @@ use tests::slack::app_mention;
 use tests::{Kit, Office, Provider};
 
 mod faults;
+mod files;
 mod oracle;
+mod real;
 mod stop;
 mod story;
 

@@ -165,6 +165,39 @@ async fn a_version_that_asks_for_more_waits_until_it_is_granted_and_one_that_doe
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_that_wants_a_folder_or_another_document_waits_too() {
+    let desk = Desk::new().await;
+    let with = |version: &str, documents: &[&str], folders: &str| {
+        let listed: Vec<String> =
+            documents.iter().map(|text| format!("\"{}\"", event::Digest::of(text.as_bytes()))).collect();
+        let reads = format!("graphql_reads = [{}]\nworld", listed.join(", "));
+        let manifest = asking(version, folders).replace("\nworld", &format!("\n{reads}"));
+        let path = desk.kit.folder().join(format!("hostile-{version}.wasm"));
+        variant::write(&path, "hostile", &manifest).display().to_string()
+    };
+    let read = "[[directory]]\nat = \"/notes\"\n";
+    desk.does(&["install", &with("0.1.0", &["query"], read), "--grant"]);
+    assert!(desk.does(&["update", "hostile", &with("0.1.1", &["query"], read)]).contains("hostile 0.1.1"));
+    for (version, documents, folders, words) in [
+        (
+            "0.2.0",
+            &["query"][..],
+            "[[directory]]\nat = \"/notes\"\nwrite = true\n",
+            "read and write the folder `/notes`",
+        ),
+        ("0.2.1", &["query"], "[[directory]]\nat = \"/mail\"\n", "read the folder `/mail`"),
+        ("0.2.2", &["query", "mutation"], read, "send the document of GraphQL"),
+        ("0.2.3", &[], read, "any document of GraphQL"),
+    ] {
+        let file = with(version, documents, folders);
+        let said = desk.does(&["inspect", &file]);
+        assert!(said.contains("would wait to be granted") && said.contains(words), "{said}");
+        let said = desk.does(&["update", "hostile", &file]);
+        assert!(said.contains("waits: ") && said.contains(words) && said.contains("0.1.1 goes on"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn going_back_brings_the_version_before_with_what_it_was_granted() {
     let desk = Desk::new().await;
     let asks = route("\"GET\"", "https://a.example");

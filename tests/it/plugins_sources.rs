@@ -1,8 +1,9 @@
 //! Where plugins come from: a file, an address, a registry; pinned by digest and signed, or not let in.
 
+use base64::Engine as _;
 use std::path::{Path, PathBuf};
 use tests::host::run;
-use tests::registry::Registry;
+use tests::registry::{PASSWORD, Registry, USER};
 use tests::signing::Keys;
 use tests::{Kit, variant};
 
@@ -190,8 +191,54 @@ async fn a_signature_comes_along_from_an_address_and_from_a_registry() {
     assert!(!well && said.contains("is not the file that was signed"), "{said}");
 }
 
-/// A registry that gives a token to anyone, as the public ones do, and wants it back.
-async fn guarded(component: Vec<u8>) -> String {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registry_that_wants_a_password_gets_the_one_it_is_configured_for() {
+    let registry = Registry::start_private();
+    let origin = format!("http://{}", registry.host);
+    registry.push("team/hostile", "1", &[("application/wasm", &component("0.1.0"))]).await;
+    let source = format!("oci://{}/team/hostile:1", registry.host);
+    let (_kit, config) = office(&[&origin], "").await;
+    let (well, said) = plugin(&config, &["inspect", "--still", &source]);
+    assert!(!well && said.contains("asks for a password") && said.contains("[plugins.registries]"), "{said}");
+    let more = format!(
+        "[credentials.\"registry.bot\"]\nfile = \"registry\"\nuser = \"{USER}\"\n[plugins.registries]\n\"{}\" = \"registry.bot\"\n",
+        registry.host
+    );
+    let (kit, config) = office(&[&origin], &more).await;
+    std::fs::write(kit.folder().join("registry"), PASSWORD).unwrap();
+    let (well, said) = plugin(&config, &["install", &source, "--grant"]);
+    assert!(well && said.contains("hostile 0.1.0") && !said.contains(PASSWORD), "{said}");
+    std::fs::write(kit.folder().join("registry"), "another-password-of-a-registry").unwrap();
+    let (well, said) = plugin(&config, &["inspect", "--still", &source]);
+    assert!(
+        !well && said.contains("the registry answers 401") && !said.contains("another-password"),
+        "{said}"
+    );
+    // A credential without a user is no password.
+    let text = std::fs::read_to_string(&config).unwrap().replace(&format!("user = \"{USER}\"\n"), "");
+    std::fs::write(&config, text).unwrap();
+    let (well, said) = plugin(&config, &["list"]);
+    assert!(!well && said.contains("no such entry with a `user`"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_service_that_wants_a_password_gets_it_and_the_registry_the_token_alone() {
+    let host = guarded(component("0.1.0"), true).await;
+    let source = format!("oci://{host}/team/hostile:1");
+    let (_kit, config) = office(&[&format!("http://{host}")], "").await;
+    let (well, said) = plugin(&config, &["inspect", "--still", &source]);
+    assert!(!well && said.contains("the registry's token service answers 401"), "{said}");
+    let more = format!(
+        "[credentials.\"registry.bot\"]\nfile = \"registry\"\nuser = \"{USER}\"\n[plugins.registries]\n\"{host}\" = \"registry.bot\"\n"
+    );
+    let (kit, config) = office(&[&format!("http://{host}")], &more).await;
+    std::fs::write(kit.folder().join("registry"), PASSWORD).unwrap();
+    let (well, said) = plugin(&config, &["inspect", "--still", &source]);
+    assert!(well && said.contains("hostile 0.1.0"), "{said}");
+}
+
+/// A registry that gives a token to anyone, as the public ones do, or to whoever has the password, and wants it back.
+async fn guarded(component: Vec<u8>, private: bool) -> String {
     use axum::http::{HeaderMap, StatusCode, Uri, header};
     use axum::response::IntoResponse;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -213,6 +260,11 @@ async fn guarded(component: Vec<u8>) -> String {
                 let query = uri.query().unwrap_or_default();
                 let fits = query.contains("scope=repository%3Ateam%2Fhostile%3Apull");
                 assert!(fits && query.contains("service=here"), "{query}");
+                let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+                let pair = base64::engine::general_purpose::STANDARD.encode(format!("{USER}:{PASSWORD}"));
+                if private && given != Some(&format!("Basic {pair}")) {
+                    return StatusCode::UNAUTHORIZED.into_response();
+                }
                 return "{\"token\": \"a-token-for-anyone-who-asks\"}".into_response();
             }
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -233,7 +285,7 @@ async fn guarded(component: Vec<u8>) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_registry_that_gives_tokens_to_anyone_is_read() {
-    let host = guarded(component("0.1.0")).await;
+    let host = guarded(component("0.1.0"), false).await;
     let (_kit, config) = office(&[&format!("http://{host}")], "").await;
     let (well, said) = plugin(&config, &["inspect", "--still", &format!("oci://{host}/team/hostile:1")]);
     assert!(well && said.contains("hostile 0.1.0"), "{said}");

@@ -162,7 +162,7 @@ month = "50.00"
 name = "seat_front-desk"
 role = "assistant"
 holder = "agent_chancery"
-grants = ["web.*", "slack.post", "terminal.say", "hostile.*", "shredder.*", {grants}"{model}"]
+grants = ["web.*", "slack.post", "slack.file", "terminal.say", "hostile.*", "shredder.*", {grants}"{model}"]
 [[seat]]
 name = "seat_system"
 role = "system"
@@ -192,8 +192,15 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         self.plugin(&mut text, "scripted", "settings_from = { script = \"script.toml\" }\n");
         let route = format!("[[plugin.route]]\nmethods = [\"GET\"]\norigin = \"{site}\"\n");
         self.plugin(&mut text, "web", &route);
+        let files = |folder: &str| {
+            format!(
+                "[[plugin.route]]\nmethods = [\"GET\"]\norigin = \"{slack}\"\npath_prefix = \"/{folder}/\"\ncredential = \"slack.bot-token\"\n"
+            )
+        };
         let route = format!(
-            "settings = {{ api = \"{slack}/api/\" }}\n[[plugin.route]]\nmethods = [\"GET\", \"POST\"]\norigin = \"{slack}\"\npath_prefix = \"/api/\"\ncredential = \"slack.bot-token\"\n"
+            "settings = {{ api = \"{slack}/api/\" }}\n[[plugin.route]]\nmethods = [\"GET\", \"POST\"]\norigin = \"{slack}\"\npath_prefix = \"/api/\"\ncredential = \"slack.bot-token\"\n{}{}",
+            files("files-pri"),
+            files("files-tmb")
         );
         self.plugin(&mut text, "slack", &route);
         text.push_str(&self.more);

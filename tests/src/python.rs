@@ -14,9 +14,22 @@ use std::process::Command;
 /// When they cannot be had, with what to install.
 #[must_use]
 pub fn python() -> PathBuf {
-    let requirements = repository().join("tests/oracle/requirements.txt");
+    with("requirements.txt", "oracle")
+}
+
+/// The interpreter, with a server of models and the weights of a small one: some 300 MB.
+///
+/// # Panics
+/// As [`python`].
+#[must_use]
+pub fn python_with_a_model() -> PathBuf {
+    with("model.txt", "oracle-model")
+}
+
+fn with(requirements: &str, folder: &str) -> PathBuf {
+    let requirements = repository().join("tests/oracle").join(requirements);
     let wanted = fs::read_to_string(&requirements).unwrap();
-    let folder = guests().with_file_name("oracle");
+    let folder = guests().with_file_name(folder);
     fs::create_dir_all(&folder).unwrap();
     let lock = File::create(folder.join("lock")).unwrap();
     lock.lock().unwrap();

@@ -2,6 +2,8 @@
 //!
 //! When the program is not to be had a test fails and says what to install: it is never left out.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -13,12 +15,19 @@ use tempfile::TempDir;
 /// How long the program may take to listen: far longer than a busy machine needs.
 const START: Duration = Duration::from_secs(60);
 const PROGRAM: &str = "docker-registry";
+/// Who may use a registry that wants a password, and the password.
+pub const USER: &str = "bot";
+/// See [`USER`].
+pub const PASSWORD: &str = "a-password-of-a-registry";
+/// Both as the program reads them (bcrypt).
+const HTPASSWD: &str = "bot:$2b$06$0nH9euX7tpiP6cDUA1mg9.54KrhgmB8Xnq2ww1INWLwJF2ZGcN6zW\n";
 
 /// A running registry.
 pub struct Registry {
     child: Child,
     /// `127.0.0.1:port`.
     pub host: String,
+    password: Option<&'static str>,
     _folder: TempDir,
 }
 
@@ -28,11 +37,26 @@ pub type Layer<'a> = (&'a str, &'a [u8]);
 impl Registry {
     /// Starts one.
     pub fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// Starts one that wants [`USER`] and [`PASSWORD`] of everybody.
+    pub fn start_private() -> Self {
+        Self::start_with(Some(PASSWORD))
+    }
+
+    fn start_with(password: Option<&'static str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let host = format!("127.0.0.1:{port}");
         let config = folder.path().join("config.yml");
-        std::fs::write(&config, yaml(folder.path(), &host)).unwrap();
+        let mut text = yaml(folder.path(), &host);
+        if password.is_some() {
+            let people = folder.path().join("htpasswd");
+            std::fs::write(&people, HTPASSWD).unwrap();
+            text += &format!("auth:\n  htpasswd:\n    realm: here\n    path: {}\n", people.display());
+        }
+        std::fs::write(&config, text).unwrap();
         let child = Command::new(PROGRAM)
             .arg("serve")
             .arg(&config)
@@ -44,7 +68,7 @@ impl Registry {
                 panic!("`{PROGRAM}` does not start ({error}): apt-get install docker-registry (Debian), or put a build of \
                         github.com/distribution/distribution called that on PATH")
             });
-        let registry = Self { child, host, _folder: folder };
+        let registry = Self { child, host, password, _folder: folder };
         let began = Instant::now();
         while std::net::TcpStream::connect(&registry.host).is_err() {
             assert!(began.elapsed() < START, "`{PROGRAM}` does not listen on {}", registry.host);
@@ -75,7 +99,7 @@ impl Registry {
         let body = manifest.to_string().into_bytes();
         let digest = digest(&body);
         let url = format!("http://{}/v2/{repository}/manifests/{tag}", self.host);
-        let (status, said) = put(&url, "application/vnd.oci.image.manifest.v1+json", body).await;
+        let (status, said) = self.put(&url, "application/vnd.oci.image.manifest.v1+json", body).await;
         assert_eq!(status, 201, "{said}");
         digest
     }
@@ -83,12 +107,52 @@ impl Registry {
     async fn blob(&self, repository: &str, bytes: &[u8]) -> String {
         let digest = digest(bytes);
         let url = format!("http://{}/v2/{repository}/blobs/uploads/", self.host);
-        let at = location(&url).await;
+        let at = self.location(&url).await;
         let joint = if at.contains('?') { '&' } else { '?' };
         let url = format!("{at}{joint}digest={digest}");
-        let (status, said) = put(&url, "application/octet-stream", bytes.to_vec()).await;
+        let (status, said) = self.put(&url, "application/octet-stream", bytes.to_vec()).await;
         assert_eq!(status, 201, "{said}");
         digest
+    }
+
+    async fn location(&self, url: &str) -> String {
+        let (_, headers, _) = self.exchange("POST", url, "application/octet-stream", Vec::new()).await;
+        let at = headers.get("location").unwrap().to_str().unwrap().to_owned();
+        let host = url.split("/v2/").next().unwrap();
+        if at.starts_with("http") { at } else { format!("{host}{at}") }
+    }
+
+    async fn put(&self, url: &str, kind: &str, body: Vec<u8>) -> (u16, String) {
+        let (status, _, said) = self.exchange("PUT", url, kind, body).await;
+        (status, said)
+    }
+
+    async fn exchange(
+        &self,
+        method: &str,
+        url: &str,
+        kind: &str,
+        body: Vec<u8>,
+    ) -> (u16, hyper::HeaderMap, String) {
+        let rest = url.strip_prefix("http://").unwrap();
+        let (host, path) = rest.split_at(rest.find('/').unwrap());
+        let stream = tokio::net::TcpStream::connect(host).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let mut request = hyper::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", host)
+            .header("content-type", kind);
+        if let Some(password) = self.password {
+            let pair = STANDARD.encode(format!("{USER}:{password}"));
+            request = request.header("authorization", format!("Basic {pair}"));
+        }
+        let request = request.body(Full::new(hyper::body::Bytes::from(body))).unwrap();
+        let (head, body) = sender.send_request(request).await.unwrap().into_parts();
+        let said = body.collect().await.unwrap().to_bytes();
+        (head.status.as_u16(), head.headers, String::from_utf8_lossy(&said).into_owned())
     }
 }
 
@@ -108,35 +172,4 @@ fn yaml(folder: &Path, host: &str) -> String {
         "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: {}\nhttp:\n  addr: {host}\n",
         folder.join("data").display()
     )
-}
-
-async fn location(url: &str) -> String {
-    let (_, headers, _) = exchange("POST", url, "application/octet-stream", Vec::new()).await;
-    let at = headers.get("location").unwrap().to_str().unwrap().to_owned();
-    let host = url.split("/v2/").next().unwrap();
-    if at.starts_with("http") { at } else { format!("{host}{at}") }
-}
-
-async fn put(url: &str, kind: &str, body: Vec<u8>) -> (u16, String) {
-    let (status, _, said) = exchange("PUT", url, kind, body).await;
-    (status, said)
-}
-
-async fn exchange(method: &str, url: &str, kind: &str, body: Vec<u8>) -> (u16, hyper::HeaderMap, String) {
-    let rest = url.strip_prefix("http://").unwrap();
-    let (host, path) = rest.split_at(rest.find('/').unwrap());
-    let stream = tokio::net::TcpStream::connect(host).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    let request = hyper::Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", host)
-        .header("content-type", kind)
-        .body(Full::new(hyper::body::Bytes::from(body)))
-        .unwrap();
-    let (head, body) = sender.send_request(request).await.unwrap().into_parts();
-    let said = body.collect().await.unwrap().to_bytes();
-    (head.status.as_u16(), head.headers, String::from_utf8_lossy(&said).into_owned())
 }

@@ -55,6 +55,10 @@ struct Inner {
     reactions: Vec<Value>,
     homes: Vec<Value>,
     sockets: Option<String>,
+    /// Files by id: what is said of each.
+    files: BTreeMap<String, Value>,
+    /// What stands at each address of a file.
+    contents: BTreeMap<String, Vec<u8>>,
     mood: Mood,
     live: live::Live,
 }
@@ -81,6 +85,8 @@ impl Slack {
             reactions: Vec::new(),
             homes: Vec::new(),
             sockets: None,
+            files: BTreeMap::new(),
+            contents: BTreeMap::new(),
             mood: Mood::Good,
             live: live::Live::default(),
         }));
@@ -94,12 +100,39 @@ impl Slack {
             .route("/api/reactions.add", post(react))
             .route("/api/views.publish", post(publish))
             .route("/api/emoji.list", any(emoji))
+            .route("/api/files.info", get(file_info))
+            .route("/files-pri/{name}", get(file))
+            .route("/files-tmb/{name}", get(file))
             .route("/api/apps.connections.open", any(sockets))
             .with_state(inner.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { origin, inner }
+    }
+
+    /// Keeps a file, and smaller renditions of it: the file as a message names it.
+    pub fn keep_file(
+        &self,
+        id: &str,
+        name: &str,
+        mimetype: &str,
+        content: &[u8],
+        smaller: &[(&str, &[u8])],
+    ) -> Value {
+        let mut inner = self.inner.lock().unwrap();
+        let at = |folder: &str, name: &str| format!("/{folder}/T01TEST-{id}-{name}");
+        let whole = at("files-pri", name);
+        let mut file = json!({"id": id, "name": name, "mimetype": mimetype, "mode": "hosted", "is_external": false,
+            "size": content.len(), "url_private": format!("{}{whole}", self.origin)});
+        inner.contents.insert(whole, content.to_vec());
+        for (rendition, content) in smaller {
+            let path = at("files-tmb", rendition);
+            file[*rendition] = format!("{}{path}", self.origin).into();
+            inner.contents.insert(path, content.to_vec());
+        }
+        inner.files.insert(id.to_owned(), file.clone());
+        file
     }
 
     /// The messages that arrived, as their JSON bodies.
@@ -217,8 +250,7 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
         // A body that breaks off: the connection ends before the length that was promised.
         return (StatusCode::OK, [("content-length", "100")], broken()).into_response();
     }
-    let mut message =
-        json!({"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]});
+    let mut message = json!({"type": "message", "user": BOT_USER, "ts": ts, "text": body["text"], "thread_ts": body["thread_ts"]});
     if gone == Some(live::Gone::Strays) {
         message.as_object_mut().unwrap().remove("thread_ts");
     }
@@ -319,6 +351,27 @@ async fn emoji(State(inner): Shared, headers: HeaderMap) -> Response {
         .into_response()
 }
 
+async fn file_info(State(inner): Shared, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    note_token(&inner, &headers);
+    let id = query.unwrap_or_default().replace("file=", "");
+    match inner.lock().unwrap().files.get(&id) {
+        Some(file) => axum::Json(json!({"ok": true, "file": file})).into_response(),
+        None => axum::Json(json!({"ok": false, "error": "file_not_found"})).into_response(),
+    }
+}
+
+/// A file's bytes for whoever has the token; anybody else is led to where a person signs in.
+async fn file(State(inner): Shared, headers: HeaderMap, uri: axum::http::Uri) -> Response {
+    let is_known = headers.get("authorization").is_some_and(|value| *value == format!("Bearer {TOKEN}"));
+    if !is_known {
+        return (StatusCode::FOUND, [("location", "https://test.slack.com/?redir=x")]).into_response();
+    }
+    match inner.lock().unwrap().contents.get(uri.path()) {
+        Some(content) => content.clone().into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
 /// The ts of the message that was posted as number `n`, from 1.
 fn ts_of(n: usize) -> String {
     format!("1700000100.{n:06}")
@@ -393,6 +446,13 @@ pub fn message(event_id: &str, channel: &str, user: &str, ts: &str, text: &str) 
 /// The `app_mention` event of the same message.
 pub fn app_mention(event_id: &str, channel: &str, user: &str, ts: &str, text: &str) -> Value {
     event("app_mention", event_id, channel, user, ts, text)
+}
+
+/// The same message, with files that came with it.
+pub fn with_files(mut message: Value, files: Vec<Value>) -> Value {
+    message["event"]["subtype"] = "file_share".into();
+    message["event"]["files"] = files.into();
+    message
 }
 
 fn event(kind: &str, event_id: &str, channel: &str, user: &str, ts: &str, text: &str) -> Value {

@@ -102,6 +102,16 @@ pub enum Command {
     Slack(crate::slack::SlackCommand),
     /// Say what is missing or risky before `serve` is started; exits 1 when it would not start.
     Doctor,
+    /// Compile the component on standard input to standard output, within bounds. The host calls this itself.
+    #[command(name = component::COMPILE, hide = true)]
+    Compile {
+        /// Memory that it may write, in bytes.
+        #[arg(long)]
+        memory_bytes: u64,
+        /// Processor time, in seconds.
+        #[arg(long)]
+        cpu_s: u64,
+    },
 }
 
 /// Look into the record.

@@ -13,6 +13,7 @@ mod models;
 mod plugins;
 pub mod purse;
 mod steering;
+mod telemetry;
 mod vault;
 
 pub use self::converse::ConverseConfig;
@@ -24,6 +25,7 @@ pub use models::{ModelConfig, Profile};
 pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
 pub use steering::SteeringConfig;
+pub use telemetry::TelemetryConfig;
 pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
@@ -69,6 +71,8 @@ pub struct Config {
     pub services: Vec<ServiceConfig>,
     /// Where the record's journal is written; nowhere when absent.
     pub journal: Option<JournalConfig>,
+    /// Where traces go; nowhere when absent.
+    pub telemetry: Option<TelemetryConfig>,
     /// Where the host listens.
     #[serde(default)]
     pub listen: ListenConfig,
@@ -442,7 +446,8 @@ impl Config {
         if let Some(twice) = self.seats.iter().find(|seat| !names.insert(&seat.name)) {
             bail!("the seat `{}` is configured twice", twice.name);
         }
-        self.installs.check()?;
+        self.installs.check(&self.credentials)?;
+        self.telemetry.as_ref().map_or(Ok(()), |telemetry| telemetry.check(self))?;
         self.manner()?;
         self.slack.as_ref().map_or(Ok(()), |slack| slack.live.check())?;
         self.owner().map(drop)

@@ -31,6 +31,7 @@ pub mod speak;
 pub mod steering;
 pub mod subject;
 pub mod table;
+pub mod telemetry;
 pub mod triage;
 pub mod turn;
 pub mod wire;

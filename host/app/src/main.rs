@@ -1,9 +1,10 @@
 //! `chancery`: parse, trace, run; one line on standard error says what went wrong.
 
-use app::cli::Cli;
+use app::cli::{Cli, Command};
 use app::run::run;
 use clap::Parser;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -12,7 +13,11 @@ const LOG_VARIABLE: &str = "CHANCERY_LOG";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let quiet = if matches!(cli.command, app::cli::Command::Serve { .. }) { "info" } else { "warn" };
+    if let Command::Compile { memory_bytes, cpu_s } = cli.command {
+        return ExitCode::from(u8::try_from(component::compile_to_output(memory_bytes, cpu_s)).unwrap_or(1));
+    }
+    app::plugin::load::compile_by(this_program());
+    let quiet = if matches!(cli.command, Command::Serve { .. }) { "info" } else { "warn" };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(quiet));
     // Bodies and headers of guests' requests are nobody's reading, whatever level was asked for.
     let quiet = format!("{}=info", component::REPEATS_GUESTS).parse();
@@ -34,6 +39,15 @@ fn main() -> ExitCode {
     // Reading standard input cannot be interrupted: a chat that has ended does not wait for one more line.
     runtime.shutdown_background();
     code
+}
+
+/// This program, also when its file was replaced meanwhile: what compiles and what runs must be one version.
+fn this_program() -> PathBuf {
+    let running = Path::new("/proc/self/exe");
+    match running.exists() {
+        true => running.to_path_buf(),
+        false => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("chancery")),
+    }
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

@@ -59,6 +59,11 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Converse(command) => speak::run(&read(path)?, command).await,
         Command::Slack(command) => slack::run(&read(path)?, command).await,
         Command::Doctor => examine(path).await,
+        // `main` does it before anything else is started.
+        Command::Compile { memory_bytes, cpu_s } => {
+            let code = component::compile_to_output(memory_bytes, cpu_s);
+            Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+        }
     }
 }
 

@@ -111,8 +111,9 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     let plugins = crate::plugin::follow::keep(office.clone(), stop.clone());
     let steering = crate::steering::keep(office.clone(), stop.clone());
     let triage = crate::triage::keep(office.clone(), stop.clone());
+    let traces = crate::telemetry::keep(office.clone(), stop.clone());
     let classes = classify(office.clone(), stop.clone());
-    tokio::try_join!(classes, cards, effects, plugins, steering, triage, turns(office, stop))?;
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, traces, turns(office, stop))?;
     Ok(())
 }
 
@@ -201,6 +202,11 @@ async fn turns(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<(
         hidden_families: office.config.office.hidden_families.clone(),
         readable: converse::readable,
         is_progress: converse::is_progress,
+        files: Some(turn::Files {
+            tool: converse::TOOL_SLACK_FILE,
+            argument: converse::SLACK_FILE_ARGUMENT,
+            of: converse::attached,
+        }),
         deltas: None,
         door: office.gate.clone(),
     });

@@ -37,6 +37,7 @@ const SCOPES: &[(&str, &str)] = &[
     ("reactions:write", "acknowledge with an emoji"),
     ("emoji:read", "know the emoji of the workspace"),
     ("commands", "take the slash command"),
+    ("files:read", "read files that came with messages"),
     ("files:write", "give what is longer than a message as a file"),
     ("assistant:write", "suggest what may be asked in a thread of the assistant view, and name the thread"),
 ];

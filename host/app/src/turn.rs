@@ -89,7 +89,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    async fn read(record: &Record, id: Option<&str>) -> Result<Self> {
+    /// Reads the turn `id`, or the newest.
+    ///
+    /// # Errors
+    /// When there is no such turn, or the record cannot be read.
+    pub(crate) async fn read(record: &Record, id: Option<&str>) -> Result<Self> {
         let turn = match id {
             Some(text) => TurnId::parse(text)?,
             None => newest(record).await?,

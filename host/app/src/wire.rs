@@ -146,7 +146,7 @@ pub async fn gate(
     Ok((gate, hands))
 }
 
-fn source(source: &SecretSource) -> Source {
+pub(crate) fn source(source: &SecretSource) -> Source {
     match source {
         SecretSource::Env(name) => Source::Env(name.clone()),
         SecretSource::File(path) => Source::File(path.clone()),
@@ -202,14 +202,16 @@ pub fn egress(
     vault: Arc<Vault>,
     limits: egress::Limits,
 ) -> Result<Egress> {
-    let own = config.credentials.iter().filter_map(|(name, one)| Some((name, one.header.as_ref()?)));
-    let injections = own
-        .map(|(name, header)| {
+    let mut injections = BTreeMap::new();
+    for (name, one) in &config.credentials {
+        if let Some(header) = &one.header {
             let header =
                 header.parse().with_context(|| format!("the `header` of the credential `{name}`"))?;
-            Ok((name.clone(), Injection::Header(header)))
-        })
-        .collect::<Result<BTreeMap<String, Injection>>>()?;
+            injections.insert(name.clone(), Injection::Header(header));
+        } else if let Some(user) = &one.user {
+            injections.insert(name.clone(), Injection::Basic { user: user.clone() });
+        }
+    }
     let parts = EgressConfig { loopback: loopback(config)?, injections, limits };
     Egress::new(parts, resolver, vault).context("`[egress]`")
 }

@@ -2,8 +2,8 @@
 //!
 //! Reading one runs nothing and compiles nothing, so a file that nobody granted anything can be looked at.
 
-use crate::manifest::{MANIFEST_BYTES_MAX, Manifest, ManifestError, RouteEntry, SECTION};
-use event::{Digest, Route};
+use crate::manifest::{DirectoryEntry, MANIFEST_BYTES_MAX, Manifest, ManifestError, RouteEntry, SECTION};
+use event::{Digest, DirectoryAsked, Route};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -114,6 +114,8 @@ impl Artifact {
             source: String::new(),
             asks: Vec::new(),
             imports: Vec::new(),
+            directories: Vec::new(),
+            graphql_reads: Vec::new(),
             signed_by: None,
         }
     }
@@ -134,6 +136,13 @@ impl Artifact {
             credential: asked.credential.clone(),
         };
         self.manifest.routes.iter().map(route).collect()
+    }
+
+    /// The folders its manifest asks for, as facts.
+    #[must_use]
+    pub fn directories(&self) -> Vec<DirectoryAsked> {
+        let asked = |asked: &DirectoryEntry| DirectoryAsked { at: asked.at.clone(), write: asked.write };
+        self.manifest.directories.iter().map(asked).collect()
     }
 }
 

@@ -102,16 +102,9 @@ impl Kept {
         }
     }
 
-    /// Keeps the code of `component`. Not being able to is worth a line in the log and costs only time.
-    pub(crate) fn keep(&self, digest: &Digest, component: &Component) {
-        let code = match component.serialize() {
-            Ok(code) => code,
-            Err(error) => {
-                tracing::warn!(digest = digest.short(), "compiled code cannot be kept: {error:#}");
-                return;
-            }
-        };
-        if let Err(error) = self.write(digest, &code) {
+    /// Keeps the code of a component. Not being able to is worth a line in the log and costs only time.
+    pub(crate) fn keep(&self, digest: &Digest, code: &[u8]) {
+        if let Err(error) = self.write(digest, code) {
             tracing::warn!(digest = digest.short(), "compiled code cannot be kept: {error}");
         }
     }
@@ -157,11 +150,12 @@ impl Kept {
 
 #[expect(
     unsafe_code,
-    reason = "machine code is trusted, not checked: only this user can write in the folder, the seal matches, and \
-              wasmtime refuses code of another version or configuration"
+    reason = "machine code is trusted, not checked: it comes over a pipe from a process of this program, or from a folder \
+              that only this user can write in, with a seal that matches; and wasmtime refuses code of another version or \
+              configuration"
 )]
-fn trusted(engine: &wasmtime::Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes are what `Component::serialize` gave to `Kept::keep`, by the three reasons above.
+pub(crate) fn trusted(engine: &wasmtime::Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes are what wasmtime's compiler wrote, here or in a process of this program, by the reasons above.
     unsafe { Component::deserialize(engine, code) }
 }
 
@@ -240,7 +234,6 @@ mod tests {
     use event::Digest;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use wasmtime::component::Component;
 
     /// The smallest component there is: magic, version, layer.
     const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -262,7 +255,7 @@ mod tests {
         let kept = Kept::open(folder.path().join("code"), &engine).unwrap();
         let digest = Digest::of(EMPTY);
         assert!(kept.load(&engine, &digest).is_none());
-        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        kept.keep(&digest, &engine.precompile_component(EMPTY).unwrap());
         assert!(kept.load(&engine, &digest).is_some());
         let file = only_file(&folder.path().join("code"));
         let mut bytes = fs::read(&file).unwrap();
@@ -280,7 +273,7 @@ mod tests {
             (engine(), wasmtime::Engine::new(wasmtime::Config::new().epoch_interruption(true)).unwrap());
         let kept = Kept::open(folder.path().join("code"), &engine).unwrap();
         let digest = Digest::of(EMPTY);
-        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        kept.keep(&digest, &engine.precompile_component(EMPTY).unwrap());
         assert!(Kept::open(folder.path().join("code"), &other).unwrap().load(&other, &digest).is_none());
     }
 
@@ -299,7 +292,7 @@ mod tests {
         let made = folder.path().join("deep/code");
         let engine = engine();
         let kept = Kept::open(made.clone(), &engine).unwrap();
-        kept.keep(&Digest::of(EMPTY), &Component::from_binary(&engine, EMPTY).unwrap());
+        kept.keep(&Digest::of(EMPTY), &engine.precompile_component(EMPTY).unwrap());
         assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(only_file(&made)).unwrap().permissions().mode() & 0o777, 0o600);
     }
@@ -311,7 +304,7 @@ mod tests {
         let (engine, made) = (engine(), folder.path().join("code"));
         let kept = Kept::open(made.clone(), &engine).unwrap();
         let digest = Digest::of(EMPTY);
-        kept.keep(&digest, &Component::from_binary(&engine, EMPTY).unwrap());
+        kept.keep(&digest, &engine.precompile_component(EMPTY).unwrap());
         let file = only_file(&made);
         let honest = fs::read(&file).unwrap();
         // Sealed as anybody could.

@@ -1,13 +1,14 @@
 //! The one engine of the process: compiler, epoch, pool, and places for guests.
 //!
-//! Code is compiled by Cranelift on a thread that may block, kept on disk by what it was compiled from, and
+//! Code is compiled by Cranelift in a process of its own (see `compile`), kept on disk by what it was compiled from, and
 //! run with an epoch that one thread moves. Memory comes from a pool that zeroes what it gives again; only
 //! when the pool's addresses cannot be reserved is memory asked of the system call by call.
 //!
 //! Deliberately absent: a second compiler, fuel, threads and shared memory, garbage-collected types, 64-bit
 //! and multiple memories, relaxed SIMD. A guest that needs one of them does not load.
 
-use crate::code::{CodeError, Kept};
+use crate::code::{CodeError, Kept, trusted};
+use crate::compile::{self, CompileError, Compiler};
 use crate::limits::{Limits, Pool, TICK_MS};
 use crate::link::Linkers;
 use crate::manifest::World;
@@ -49,6 +50,8 @@ pub struct EngineParts {
     pub pool: Pool,
     /// Where compiled code is kept; without it everything is compiled at each start.
     pub code_folder: Option<PathBuf>,
+    /// Who compiles.
+    pub compiler: Compiler,
 }
 
 /// The engine. One for the process: code and pool belong to it.
@@ -59,6 +62,7 @@ pub struct Engine {
     places: Arc<Semaphore>,
     guard_places: Arc<Semaphore>,
     kept: Option<Arc<Kept>>,
+    compiler: Compiler,
 }
 
 impl Engine {
@@ -73,7 +77,8 @@ impl Engine {
         tick(&wasmtime)?;
         let places = Arc::new(Semaphore::new(parts.pool.calls as usize));
         let guard_places = Arc::new(Semaphore::new(parts.pool.checks as usize));
-        Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, guard_places, kept }))
+        let compiler = parts.compiler;
+        Ok(Arc::new(Self { wasmtime, linkers, pool: parts.pool, places, guard_places, kept, compiler }))
     }
 
     /// The limits of calls in `world`.
@@ -112,20 +117,37 @@ impl Engine {
     }
 
     /// The compiled component: from disk when its code is kept there, compiled and kept otherwise.
-    pub(crate) async fn compile(&self, bytes: Arc<[u8]>, digest: &Digest) -> wasmtime::Result<Component> {
+    pub(crate) async fn compile(&self, bytes: Arc<[u8]>, digest: &Digest) -> Result<Component, CompileError> {
+        let (wasmtime, kept, named) = (self.wasmtime.clone(), self.kept.clone(), digest.clone());
+        let known = at_leisure(move || Ok(kept.and_then(|kept| kept.load(&wasmtime, &named)))).await?;
+        if let Some(component) = known {
+            return Ok(component);
+        }
+        let code = match &self.compiler {
+            Compiler::Apart { program, bounds } => compile::apart(program, *bounds, bytes).await?,
+            Compiler::Here => {
+                let wasmtime = self.wasmtime.clone();
+                at_leisure(move || wasmtime.precompile_component(&bytes).map_err(CompileError::Unfit)).await?
+            }
+        };
         let (wasmtime, kept, digest) = (self.wasmtime.clone(), self.kept.clone(), digest.clone());
-        let compiled = tokio::task::spawn_blocking(move || {
-            if let Some(component) = kept.as_ref().and_then(|kept| kept.load(&wasmtime, &digest)) {
-                return Ok(component);
-            }
-            let component = Component::from_binary(&wasmtime, &bytes)?;
+        at_leisure(move || {
+            let component = trusted(&wasmtime, &code).map_err(CompileError::Unfit)?;
             if let Some(kept) = &kept {
-                kept.keep(&digest, &component);
+                kept.keep(&digest, &code);
             }
-            wasmtime::Result::Ok(component)
-        });
-        compiled.await?
+            Ok(component)
+        })
+        .await
     }
+}
+
+/// Runs `work` on a thread that may block.
+async fn at_leisure<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CompileError> + Send + 'static,
+) -> Result<T, CompileError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|broken| CompileError::Process(std::io::Error::other(broken)))?
 }
 
 /// An engine with a pool, or one without when a small machine, or a limit on it, denies so many addresses.
@@ -143,7 +165,8 @@ fn pooled_or_not(pool: &Pool) -> Result<wasmtime::Engine, EngineError> {
     }
 }
 
-fn config() -> Config {
+/// What bears on code: the same for whoever compiles and whoever runs.
+pub(crate) fn config() -> Config {
     let mut config = Config::new();
     config
         .strategy(Strategy::Cranelift)

@@ -1,6 +1,7 @@
 //! Why a plugin does not load: for an operator, who reads what to do next.
 
 use crate::artifact::ArtifactError;
+use crate::compile::CompileError;
 use crate::manifest::World;
 use event::Digest;
 use std::io;
@@ -92,7 +93,29 @@ pub enum LoadError {
         plugin: String,
         /// What the compiler says.
         #[source]
-        source: wasmtime::Error,
+        source: CompileError,
+    },
+    /// Compiling it takes more time or memory than it may.
+    #[error(
+        "compiling the plugin `{plugin}` takes more than {wall_s} s or {memory_mib} MiB: whoever built it may make its \
+         functions smaller, and `[plugins] compile_ms` and `compile_mib` allow more"
+    )]
+    TooCostly {
+        /// The plugin.
+        plugin: String,
+        /// The bound on time, in seconds.
+        wall_s: u64,
+        /// The bound on memory, in mebibytes.
+        memory_mib: u64,
+    },
+    /// Nothing compiled it.
+    #[error("the plugin `{plugin}` could not be compiled; that is this host's trouble and not the plugin's")]
+    NotCompiled {
+        /// The plugin.
+        plugin: String,
+        /// What went wrong.
+        #[source]
+        source: CompileError,
     },
     /// It does not export its world, or imports something by another type.
     #[error(

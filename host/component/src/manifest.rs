@@ -143,6 +143,9 @@ pub struct ModelEntry {
     pub name: String,
     /// Its key on the price list.
     pub price_key: String,
+    /// The media types of images and files that it takes, such as `image/png`; text it takes anyway.
+    #[serde(default)]
+    pub media: Vec<String>,
 }
 
 /// A folder that is asked for, as the guest names it.

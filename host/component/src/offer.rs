@@ -218,6 +218,7 @@ fn ready_model(manifest: &Manifest, digest: &Digest, defined: WitModel) -> Resul
         window_tokens: defined.window_tokens,
         output_tokens_max: defined.output_tokens_max,
         price_key: entry.price_key.clone(),
+        media: entry.media.clone(),
     }))
 }
 

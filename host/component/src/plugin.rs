@@ -4,6 +4,7 @@
 //! a call then only instantiates.
 
 use crate::artifact::Artifact;
+use crate::compile::CompileError;
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::link::{is_offered, offered};
@@ -50,8 +51,10 @@ impl Loaded {
     /// Whether loading it again with this grant would make the same.
     pub(crate) fn is(&self, artifact: &Artifact, grant: Option<&PluginGranted>) -> bool {
         let (routes, settings) = (grant.map(|grant| &grant.routes), grant.map(|grant| &grant.settings));
+        let directories = grant.map(|grant| &grant.directories);
         self.digest == artifact.digest
             && *self.routes == *routes.map(Vec::as_slice).unwrap_or_default()
+            && *self.directories == *directories.map(Vec::as_slice).unwrap_or_default()
             && settings.map_or_else(|| self.settings.is_empty(), |settings| *self.settings == *settings)
     }
 
@@ -64,8 +67,16 @@ impl Loaded {
         check_imports(&artifact)?;
         let Artifact { digest, manifest, bytes, .. } = artifact;
         let compiled = engine.compile(bytes, &digest).await;
-        let component =
-            compiled.map_err(|source| LoadError::Compile { plugin: manifest.name.clone(), source })?;
+        let component = compiled.map_err(|source| {
+            let plugin = manifest.name.clone();
+            match source {
+                CompileError::Unfit(_) => LoadError::Compile { plugin, source },
+                CompileError::TooMuch { wall_s, memory_mib } => {
+                    LoadError::TooCostly { plugin, wall_s, memory_mib }
+                }
+                CompileError::Process(_) => LoadError::NotCompiled { plugin, source },
+            }
+        })?;
         let ready = match manifest.world {
             World::Tool => ready_tools(engine, &component, &manifest, &digest).await?,
             World::Plain => ready_plain(engine, &component, &manifest, &digest)?,

@@ -6,6 +6,7 @@ mod canary;
 mod connectors;
 mod figures;
 mod folders;
+mod gated;
 mod guards;
 mod hand_made;
 mod kit;

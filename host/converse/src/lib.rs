@@ -17,6 +17,7 @@ pub mod card;
 mod classify;
 mod click;
 pub mod command;
+mod files;
 mod follow;
 pub mod live;
 mod manner;
@@ -41,6 +42,7 @@ pub use arrival::{
 };
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, Saw, Says, click};
+pub use files::{SLACK_FILE_ARGUMENT, TOOL_SLACK_FILE, attached};
 pub use follow::{Office, follow};
 pub use manner::Manner;
 pub use notation::escaped;

@@ -5,6 +5,8 @@
 //! host's credential goes into one header and nowhere else. Deliberately absent: looking for credentials in
 //! queries and bodies, which only the service can tell from content.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -19,6 +21,11 @@ pub enum Injection {
     Bearer,
     /// `<name>: <value>`, for services with a header of their own.
     Header(HeaderName),
+    /// `Authorization: Basic <user:value>` in base64 (RFC 7617), for services that want a password.
+    Basic {
+        /// The user; no colon in it.
+        user: String,
+    },
 }
 
 impl Injection {
@@ -27,6 +34,11 @@ impl Injection {
         let (name, text) = match self {
             Self::Bearer => (AUTHORIZATION, Zeroizing::new(format!("Bearer {}", secret.expose()))),
             Self::Header(name) => (name.clone(), Zeroizing::new(secret.expose().to_owned())),
+            Self::Basic { user } => {
+                let pair = Zeroizing::new(format!("{user}:{}", secret.expose()));
+                let written = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
+                (AUTHORIZATION, Zeroizing::new(format!("Basic {}", *written)))
+            }
         };
         let mut value = HeaderValue::from_str(&text).ok()?;
         value.set_sensitive(true);

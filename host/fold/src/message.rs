@@ -13,6 +13,19 @@ pub const TOPIC_MESSAGES_MAX: usize = 100;
 /// is shown, so that an answer which comes back late still finds everyone it derives from.
 pub const SPEAKERS_MAX: usize = 2 * TOPIC_MESSAGES_MAX;
 
+/// A file that came with a message, as its delivery says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Its id in the source.
+    pub id: String,
+    /// What whoever gave it calls it: their words.
+    pub name: String,
+    /// Its media type, as the source says.
+    pub media_type: String,
+    /// Its size in bytes, where the source says it.
+    pub bytes: Option<u64>,
+}
+
 /// One message, by (team, channel, ts).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {

@@ -1,10 +1,11 @@
 //! What a version of a plugin asks for beyond what its operator agreed to, and what may be granted of it.
 //!
-//! Always holds: a version asks for more when it has a way out, an interface, a tool, a model, a wider effect or
-//! another world that the version in force does not have, and neither was granted; what is granted was asked for.
+//! Always holds: a version asks for more when it has a way out, an interface, a folder, a document that its reads send,
+//! a tool, a model, a wider effect or another world that the version in force does not have, and neither was granted;
+//! what is granted was asked for.
 //! Deliberately absent: what a route opens (`egress`), and who may grant (`authority`).
 
-use event::{PluginGranted, PluginInstalled, Route, ToolOffered};
+use event::{DirectoryAsked, PluginGranted, PluginInstalled, Route, ToolOffered};
 
 /// The origin in a manifest that stands for any the operator names.
 pub const ANY_ORIGIN: &str = "*";
@@ -39,6 +40,8 @@ pub fn more(
             .filter(|import| !imported(import))
             .map(|import| format!("it imports `{import}`")),
     );
+    more.extend(folders(before, granted, after));
+    more.extend(documents(before, after));
     for tool in &after.offers {
         more.extend(wider(before.offers.iter().find(|known| known.name == tool.name), tool));
     }
@@ -53,6 +56,35 @@ pub fn more(
         more.push(format!("and {rest} things more"));
     }
     more
+}
+
+fn folders<'a>(
+    before: &'a PluginInstalled,
+    granted: Option<&'a PluginGranted>,
+    after: &'a PluginInstalled,
+) -> impl Iterator<Item = String> + 'a {
+    let held = granted.map(|granted| granted.directories.as_slice()).unwrap_or_default();
+    let had = |asked: &DirectoryAsked| {
+        let is = |at: &String, write: bool| *at == asked.at && (write || !asked.write);
+        before.directories.iter().any(|one| is(&one.at, one.write))
+            || held.iter().any(|one| is(&one.at, one.write))
+    };
+    let more = after.directories.iter().filter(move |asked| !had(asked));
+    more.map(|asked| format!("it asks to {}", told_directory(asked)))
+}
+
+/// A version that names the documents its reads send has them judged by that list. Another list, and none any more, lets
+/// its reads send what they could not.
+fn documents(before: &PluginInstalled, after: &PluginInstalled) -> Vec<String> {
+    match (before.graphql_reads.is_empty(), after.graphql_reads.is_empty()) {
+        (true, _) => Vec::new(),
+        (false, true) => vec!["its reads may send any document of GraphQL where they may post".to_owned()],
+        (false, false) => {
+            let new = after.graphql_reads.iter().filter(|digest| !before.graphql_reads.contains(digest));
+            new.map(|digest| format!("its reads also send the document of GraphQL {}", digest.short()))
+                .collect()
+        }
+    }
 }
 
 fn wider(before: Option<&ToolOffered>, after: &ToolOffered) -> Option<String> {
@@ -101,6 +133,13 @@ pub fn to_name(route: &Route) -> String {
     format!("--route '{} https://…{}{credential}'", route.methods.join(","), route.path_prefix)
 }
 
+/// A folder that is asked for as people read it.
+#[must_use]
+pub fn told_directory(asked: &DirectoryAsked) -> String {
+    let does = if asked.write { "read and write" } else { "read" };
+    format!("{does} the folder `{}`", asked.at)
+}
+
 /// A route as people read it.
 #[must_use]
 pub fn told(route: &Route) -> String {
@@ -119,7 +158,7 @@ pub fn told(route: &Route) -> String {
 #[cfg(test)]
 mod tests {
     use super::{MORE_MAX, covers, more};
-    use event::{Digest, PluginGranted, PluginInstalled, Route, ToolOffered};
+    use event::{Digest, Directory, DirectoryAsked, PluginGranted, PluginInstalled, Route, ToolOffered};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -142,6 +181,10 @@ mod tests {
         }
     }
 
+    fn folder(at: &str, write: bool) -> DirectoryAsked {
+        DirectoryAsked { at: at.to_owned(), write }
+    }
+
     fn version() -> PluginInstalled {
         PluginInstalled {
             plugin: "shelf".to_owned(),
@@ -153,6 +196,8 @@ mod tests {
             source: "shelf.wasm".to_owned(),
             asks: vec![route("GET", "https://a.example", "/v1", None)],
             imports: vec!["wasi:io/poll@0.2.6".to_owned()],
+            directories: vec![folder("/notes", false)],
+            graphql_reads: vec![Digest::of(b"query")],
             signed_by: None,
         }
     }
@@ -207,6 +252,25 @@ mod tests {
             ),
             (offers(vec![tool("shelf.read", "external")]), "is external and was read"),
             (offers(vec![elsewhere]), "says in another way"),
+            (
+                PluginInstalled {
+                    directories: vec![folder("/notes", false), folder("/mail", false)],
+                    ..version()
+                },
+                "read the folder `/mail`",
+            ),
+            (
+                PluginInstalled { directories: vec![folder("/notes", true)], ..version() },
+                "read and write the folder `/notes`",
+            ),
+            (
+                PluginInstalled {
+                    graphql_reads: vec![Digest::of(b"query"), Digest::of(b"mutation")],
+                    ..version()
+                },
+                Digest::of(b"mutation").short(),
+            ),
+            (PluginInstalled { graphql_reads: Vec::new(), ..version() }, "any document of GraphQL"),
             (PluginInstalled { world: "guard".to_owned(), ..version() }, "a guard and no longer a tool"),
             (
                 PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() },
@@ -232,6 +296,18 @@ mod tests {
         };
         assert_eq!(more(&version(), Some(&granted), &after).len(), 0);
         assert_eq!(more(&version(), None, &after).len(), 1);
+        let writes = PluginInstalled { directories: vec![folder("/notes", true)], ..version() };
+        let lent = Directory { at: "/notes".to_owned(), path: "/srv/notes".to_owned(), write: true };
+        let granted = PluginGranted { directories: vec![lent], ..granted };
+        assert_eq!(more(&version(), Some(&granted), &writes), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_version_that_begins_to_name_its_documents_asks_for_less() {
+        let before = PluginInstalled { graphql_reads: Vec::new(), ..version() };
+        assert_eq!(more(&before, None, &version()), Vec::<String>::new());
+        let less = PluginInstalled { directories: Vec::new(), ..version() };
+        assert_eq!(more(&version(), None, &less), Vec::<String>::new());
     }
 
     #[test]

@@ -204,6 +204,8 @@ pub struct ModelSpec {
     pub output_tokens_max: u32,
     /// Its key on the price list.
     pub price_key: String,
+    /// The media types of images and files that it takes; text it takes anyway.
+    pub media: Vec<String>,
 }
 
 /// What can be called now.

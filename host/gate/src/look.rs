@@ -163,7 +163,7 @@ impl Gate {
             prices: if is_paid { rows.state(Settings.name(), setting::PRICES) } else { None },
             refusals,
             approval: places.approval.as_ref().and_then(|id| rows.state(Approvals.name(), id)),
-            own: Own::of(call, self.parts.catalogue.as_ref(), &rows),
+            own: Own::of(&ready.call, self.parts.catalogue.as_ref(), &rows),
             ahead: places.ahead.as_ref().and_then(|key| rows.state(Ahead.name(), key)),
             class: class_of(places.class.as_ref().and_then(|key| rows.state(Classes.name(), key))),
             no_grant: places.routed.as_ref().and_then(|(plugin, digest)| no_grant(&rows, plugin, digest)),

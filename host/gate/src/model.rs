@@ -1,5 +1,7 @@
 //! A conversation with a model, in no vendor's words. Mirrors `wit/model`.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use event::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,6 +50,42 @@ pub struct Media {
     pub content: String,
 }
 
+/// What one image may come to, in tokens: the finest that a provider looks at an image, and a little more.
+const IMAGE_TOKENS_MAX: u64 = 5_000;
+/// What one page of a document may come to: its text, and its picture.
+const PAGE_TOKENS_MAX: u64 = 6_000;
+/// Pages of a document that does not say how many it has: as many as providers take.
+const PAGES_MAX: u64 = 100;
+
+impl Media {
+    /// What it may come to as input, in tokens, whatever it shows: providers count an image by its size in pixels and a
+    /// document by its pages, and neither by its bytes.
+    #[must_use]
+    pub fn tokens_max(&self) -> u64 {
+        if self.media_type.starts_with("image/") {
+            return IMAGE_TOKENS_MAX;
+        }
+        let bytes = STANDARD.decode(&self.content).unwrap_or_default();
+        if self.media_type == "application/pdf" {
+            return pages(&bytes).unwrap_or(PAGES_MAX).saturating_mul(PAGE_TOKENS_MAX);
+        }
+        bytes.len() as u64
+    }
+}
+
+/// How many pages a PDF has, by the objects that say they are one; nothing where they are packed away.
+fn pages(pdf: &[u8]) -> Option<u64> {
+    let mut pages = 0_u64;
+    let mut rest = pdf;
+    while let Some(at) = rest.windows(5).position(|window| window == b"/Type") {
+        rest = rest.get(at + 5..).unwrap_or_default();
+        let value = rest.trim_ascii_start();
+        let is_page = value.strip_prefix(b"/Page").is_some_and(|after| after.first() != Some(&b's'));
+        pages = pages.saturating_add(u64::from(is_page));
+    }
+    (pages > 0).then_some(pages)
+}
+
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,6 +105,17 @@ pub enum Part {
     /// What comes before is the same in the next request: worth keeping in a provider's cache. Says nothing to the
     /// model.
     CacheMark,
+}
+
+impl Part {
+    /// The image or the file that it is.
+    #[must_use]
+    pub fn media(&self) -> Option<&Media> {
+        match self {
+            Self::Image(media) | Self::File(media) => Some(media),
+            _ => None,
+        }
+    }
 }
 
 /// One message.
@@ -129,4 +178,24 @@ pub struct InferResponse {
     pub stop: StopReason,
     /// What was used; nothing when the provider did not say.
     pub usage: Option<Usage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IMAGE_TOKENS_MAX, Media, PAGE_TOKENS_MAX, PAGES_MAX};
+    use base64::Engine as _;
+
+    #[test]
+    fn an_image_counts_as_one_and_a_document_by_its_pages() {
+        let media = |media_type: &str, bytes: &[u8]| Media {
+            media_type: media_type.to_owned(),
+            name: None,
+            content: base64::engine::general_purpose::STANDARD.encode(bytes),
+        };
+        assert_eq!(media("image/png", &[0; 500_000]).tokens_max(), IMAGE_TOKENS_MAX);
+        let two = b"%PDF-1.4 1 0 obj <</Type /Pages /Count 2>> <</Type/Page>> <</Type /Page\n/Parent 1 0 R>>";
+        assert_eq!(media("application/pdf", two).tokens_max(), 2 * PAGE_TOKENS_MAX);
+        assert_eq!(media("application/pdf", b"%PDF-1.7 packed").tokens_max(), PAGES_MAX * PAGE_TOKENS_MAX);
+        assert_eq!(media("text/plain", b"four").tokens_max(), 4);
+    }
 }

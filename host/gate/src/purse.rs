@@ -7,6 +7,7 @@ mod clear;
 mod in_play;
 
 use crate::call::Payload;
+use crate::model::Part;
 use crate::permit::Price;
 use crate::verdict::Refusal;
 pub use clear::CLEARED_MAX;
@@ -17,7 +18,7 @@ pub(crate) use in_play::{
 };
 
 /// Bytes of request that are counted as one input token. The request is counted as JSON, with all its quoting and
-/// every tool on offer. No tokeniser in use makes more than one token of a byte, and a headroom of two or more lifts
+/// every tool on offer; images and files count by what they show. No tokeniser in use makes more than one token of a byte, and a headroom of two or more lifts
 /// what is held above that bound.
 pub const BYTES_PER_TOKEN: u64 = 2;
 
@@ -37,12 +38,20 @@ impl Most {
             Payload::Tool(_) => Self { usage: Usage::default(), input_tokens_max: 0 },
             Payload::Infer(request) => {
                 let bytes = serde_json::to_vec(request).map_or(u64::MAX, |bytes| bytes.len() as u64);
+                let parts = || request.messages.iter().flat_map(|message| &message.parts);
+                let media = parts().filter_map(Part::media);
+                let (mut shown, mut counted) = (0_u64, 0_u64);
+                for media in media {
+                    shown = shown.saturating_add(media.content.len() as u64);
+                    counted = counted.saturating_add(media.tokens_max());
+                }
+                let written = bytes.saturating_sub(shown);
                 let usage = Usage {
-                    input_tokens: bytes.div_ceil(BYTES_PER_TOKEN),
+                    input_tokens: written.div_ceil(BYTES_PER_TOKEN).saturating_add(counted),
                     output_tokens: u64::from(request.output_tokens_max),
                     ..Usage::default()
                 };
-                Self { usage, input_tokens_max: bytes }
+                Self { usage, input_tokens_max: written.saturating_add(counted) }
             }
         }
     }

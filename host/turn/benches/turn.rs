@@ -121,6 +121,7 @@ impl Catalogue for Shelf {
             spec("slack.post", EffectClass::External, to("/channel")),
             spec("slack.react", EffectClass::External, to("/channel")),
             spec("slack.emoji", EffectClass::Read, Touches::Plugin),
+            spec("slack.file", EffectClass::Read, Touches::Plugin),
             spec("slack.home", EffectClass::External, to("/user")),
             spec("terminal.say", EffectClass::Write, to("/session")),
             spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into())),
@@ -135,6 +136,7 @@ impl Catalogue for Shelf {
             window_tokens: 1_000_000,
             output_tokens_max: 1_000,
             price_key: MODEL.to_owned(),
+            media: Vec::new(),
         })]
     }
 
@@ -220,6 +222,7 @@ async fn parts(record: &Record) -> TurnParts<Gate> {
         hidden_families: Vec::new(),
         readable: str::to_owned,
         is_progress: |_| false,
+        files: None,
         deltas: None,
         door: Arc::new(gate),
     }

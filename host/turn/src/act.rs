@@ -13,7 +13,7 @@ use crate::next::{Asking, Wanted};
 use crate::pace::TOOLS_AT_ONCE_MAX;
 use crate::run::Running;
 use crate::scene::MESSAGES;
-use crate::step::{self, CameOut, as_kept, came_out, not_offered};
+use crate::step::{self, CameOut, as_kept, came_out, not_attached, not_offered};
 use crate::stream::{Said, TurnStream};
 use crate::tools::on_offer;
 use crate::trail::Trail;
@@ -24,7 +24,7 @@ use event::{
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
-use gate::{Begins, Call, EffectClass, InferRequest, Owed, Payload};
+use gate::{Begins, Call, EffectClass, InferRequest, Owed, Payload, ToolCall};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::Instrument;
@@ -139,14 +139,22 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         let planned = wanted.into_iter().take(together).map(|wanted| {
             let Wanted { step, call, offered, hidden } = wanted;
             let way = match offered {
-                true => Way::Call(Payload::Tool(call.input.clone())),
                 false => Way::Out(not_offered(&call.name, hidden, label)),
+                true if self.is_anothers_file(&call) => Way::Out(not_attached(label)),
+                true => Way::Call(Payload::Tool(call.input.clone())),
             };
             let (kind, tool, input, call_id) = (StepKind::Tool, call.name, call.input, Some(call.id));
             Planned { step, kind, tool, input, call_id, label: label.clone(), receipts: Vec::new(), way }
         });
         let planned = planned.collect();
         self.pass(stream, Vec::new(), planned, moment).await
+    }
+
+    /// Whether it would read a file that came with nothing that the turn is shown.
+    fn is_anothers_file(&self, call: &ToolCall) -> bool {
+        let Some(files) = self.parts.files.filter(|files| files.tool == call.name) else { return false };
+        let wanted = call.input.get(files.argument).and_then(Value::as_str);
+        !self.scene.files.values().flatten().any(|file| Some(file.id.as_str()) == wanted)
     }
 
     /// Sends the answer, after `before` is said.

@@ -62,6 +62,9 @@ fn part_bytes(part: &Part) -> usize {
         Part::Text(text) => text.len(),
         Part::ToolCall(call) => call.id.len() + call.name.len() + call.input.to_string().len(),
         Part::ToolResult(result) => result.id.len() + result.output.to_string().len(),
+        Part::Image(media) | Part::File(media) => {
+            usize::try_from(media.tokens_max()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
+        }
         #[allow(unreachable_patterns, reason = "kinds of parts are added")]
         _ => 0,
     }

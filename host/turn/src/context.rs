@@ -6,6 +6,7 @@
 use crate::compact::{line, result_chars_max};
 use crate::finish::FINISH;
 use crate::inbox::introduced;
+use crate::media;
 use crate::next::{Asking, Offer};
 use crate::pace::STEPS_TOLD;
 use crate::scene::Scene;
@@ -14,9 +15,9 @@ use crate::talk::{MESSAGE_CHARS_MAX, quoted};
 use crate::tools::{ENABLE_TOOLS, families};
 use crate::trail::{Ask, Round, Trail};
 use event::{Event, Fact, GlobalPosition, InboxDrained, InboxItem, Label, StepEnded, StepOutcome};
-use gate::{InferRequest, Message, Part, Role, ToolCall, ToolOffer, ToolResult};
+use gate::{InferRequest, Media, Message, Part, Role, ToolCall, ToolOffer, ToolResult};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most a model may write in one step, in tokens, whatever more it could: it bounds what is held for it.
 pub const OUTPUT_TOKENS_MAX: u32 = 8_192;
@@ -89,12 +90,14 @@ impl Context<'_> {
             );
             messages.push(Message { role: Role::User, parts: vec![Part::Text(text)] });
         }
+        let room = media::room(self.trail.open_rounds(), &self.scene.media, self.scene.window_tokens);
         for round in self.trail.open_rounds() {
             while let Some(drained) = drains.next_if(|drained| drained.before_step <= round.step) {
                 self.add(&mut messages, drained);
             }
             messages.push(Message { role: Role::Assistant, parts: said(round) });
-            let parts = answered(round, self.scene.window_tokens, self.is_progress);
+            let shows = Shows { steps: &room, takes: &self.scene.media };
+            let parts = answered(round, self.scene.window_tokens, self.is_progress, shows);
             messages.push(Message { role: Role::User, parts });
         }
         drains.for_each(|drained| self.add(&mut messages, drained));
@@ -175,22 +178,37 @@ fn said(round: &Round<'_>) -> Vec<Part> {
 
 /// One round as it is shown to whoever says it shortly.
 pub(crate) fn said_shortly(round: &Round<'_>, window_tokens: Option<u32>) -> String {
-    line(round, &said(round), &answered(round, window_tokens, |_| false))
+    let shows = Shows { steps: &BTreeSet::new(), takes: &[] };
+    line(round, &said(round), &answered(round, window_tokens, |_| false, shows))
 }
 
 /// What it got for it: a result for each of its calls, or a word that it has not finished.
-fn answered(round: &Round<'_>, window_tokens: Option<u32>, is_progress: fn(&str) -> bool) -> Vec<Part> {
+fn answered(
+    round: &Round<'_>,
+    window_tokens: Option<u32>,
+    is_progress: fn(&str) -> bool,
+    shows: Shows<'_>,
+) -> Vec<Part> {
     let mut steps = round.tools.iter();
     let chars_max = result_chars_max(window_tokens, round.tools.len());
     let mut parts = Vec::new();
+    // Whatever is to be looked at comes behind all results, which providers want first.
+    let mut looked_at = Vec::new();
     for call in round.calls() {
         let result = match call.name.as_str() {
             FINISH => unfinished(round, call, is_progress),
             ENABLE_TOOLS => enabled(round, call),
-            _ => result(round, call, steps.next().copied(), chars_max),
+            _ => {
+                let step = steps.next().copied();
+                looked_at.extend(
+                    step.and_then(|step| shows.of(step)).map(|media| media::parts(media, &call.name)),
+                );
+                result(round, call, step, chars_max, shows)
+            }
         };
         parts.push(Part::ToolResult(result));
     }
+    parts.extend(looked_at.into_iter().flatten());
     if parts.is_empty() {
         parts.push(Part::Text(format!(
             "{HOST} Nobody has seen that. Call `{FINISH}` with your whole answer."
@@ -199,7 +217,38 @@ fn answered(round: &Round<'_>, window_tokens: Option<u32>, is_progress: fn(&str)
     parts
 }
 
-fn result(round: &Round<'_>, call: &ToolCall, step: Option<&StepEnded>, chars_max: usize) -> ToolResult {
+/// Which steps have what they gave shown, and what the model can look at.
+#[derive(Clone, Copy)]
+struct Shows<'a> {
+    steps: &'a BTreeSet<u32>,
+    takes: &'a [String],
+}
+
+impl Shows<'_> {
+    /// What is shown of a step beside its result.
+    fn of(&self, step: &StepEnded) -> Option<Media> {
+        media::given(step.output.json()).filter(|_| self.steps.contains(&step.step))
+    }
+
+    /// The output of a step, in words where it is something to look at.
+    fn in_words(&self, step: &StepEnded) -> Value {
+        let output = step.output.json();
+        match media::given(output) {
+            Some(media) => {
+                media::without_content(output, &media, self.steps.contains(&step.step), self.takes)
+            }
+            None => output.clone(),
+        }
+    }
+}
+
+fn result(
+    round: &Round<'_>,
+    call: &ToolCall,
+    step: Option<&StepEnded>,
+    chars_max: usize,
+    shows: Shows<'_>,
+) -> ToolResult {
     let Some(ended) = step else {
         let reason = match round.replaced {
             true => "this call was not made: people want another thing now",
@@ -208,7 +257,7 @@ fn result(round: &Round<'_>, call: &ToolCall, step: Option<&StepEnded>, chars_ma
         return ToolResult { id: call.id.clone(), output: no("not-made", reason), failed: true };
     };
     // A no is the host's own word; only what came from outside is marked and cut.
-    let output = || shown(ended.output.json(), &ended.output_label, &ended.receipts, chars_max);
+    let output = || shown(&shows.in_words(ended), &ended.output_label, &ended.receipts, chars_max);
     let (output, failed) = match ended.outcome {
         StepOutcome::Denied | StepOutcome::Refused => (ended.output.json().clone(), true),
         StepOutcome::Failed => (output(), true),

@@ -25,6 +25,7 @@ mod error;
 mod finish;
 mod inbox;
 mod manner;
+mod media;
 mod next;
 mod open;
 mod pace;
@@ -47,7 +48,7 @@ pub use pace::{
     ATTEMPTS_MAX, Pace, RealPace, STEPS_MAX_CEILING, STEPS_MAX_DEFAULT, TOOLS_AT_ONCE_MAX, TRIES_MAX,
     WORK_MS_MAX_DEFAULT,
 };
-pub use parts::{DeltasFor, TurnParts};
+pub use parts::{DeltasFor, Files, TurnParts};
 pub use run::{Ran, run};
 pub use tools::{ENABLE_TOOLS, SCHEMA_TOKENS_MAX};
 

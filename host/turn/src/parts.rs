@@ -1,13 +1,26 @@
 //! What turns are run with.
 
 use crate::pace::Pace;
-use event::TurnId;
+use event::{DeliveryReceived, TurnId};
+use fold::message::Attached;
 use gate::{Catalogue, Deltas};
 use record::Record;
 use std::sync::Arc;
 
 /// Makes what receives the text of one step of a turn as a model writes it.
 pub type DeltasFor = Arc<dyn Fn(&TurnId, u32) -> Arc<dyn Deltas> + Send + Sync>;
+
+/// How a turn learns of files that came with messages, and what reads one.
+#[derive(Clone, Copy)]
+pub struct Files {
+    /// The tool that reads one. A model may call it for files that came with what its turn is shown, and for no other:
+    /// whoever can name a file could have the office read it to them otherwise.
+    pub tool: &'static str,
+    /// Where its input names the file.
+    pub argument: &'static str,
+    /// The files that came with a delivery.
+    pub of: fn(&DeliveryReceived) -> Vec<Attached>,
+}
 
 /// What turns are run with.
 pub struct TurnParts<D: ?Sized> {
@@ -28,6 +41,8 @@ pub struct TurnParts<D: ?Sized> {
     pub readable: fn(&str) -> String,
     /// Whether a text only says that somebody is at work: such a text is no answer.
     pub is_progress: fn(&str) -> bool,
+    /// Files that came with messages; nothing where none are read.
+    pub files: Option<Files>,
     /// Where text goes as a model writes it; nobody sees it otherwise.
     pub deltas: Option<DeltasFor>,
     /// The one door.

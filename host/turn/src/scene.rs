@@ -3,13 +3,14 @@
 use crate::erased::is_sealed;
 use crate::error::Error;
 use crate::manner::Manner;
+use crate::media::told;
 use crate::open::turn_stream;
-use crate::parts::TurnParts;
+use crate::parts::{Files, TurnParts};
 use crate::talk::Talk;
 use event::{
     Actor, Event, Fact, GlobalPosition, Position, PrincipalId, SeatCreated, SeatHeld, StepKind, TurnOpened,
 };
-use fold::message::{TopicRow, Topics};
+use fold::message::{Attached, TopicRow, Topics};
 use fold::setting::{self, Settings};
 use fold::turn::TurnState;
 use fold::{Projection, decode};
@@ -37,6 +38,10 @@ pub(crate) struct Scene {
     pub asker: Option<PrincipalId>,
     /// The persons whose words it shows.
     pub of: BTreeSet<PrincipalId>,
+    /// The files that came with them, by where the message stands.
+    pub files: BTreeMap<GlobalPosition, Vec<Attached>>,
+    /// The media types that the model takes.
+    pub media: Vec<String>,
     /// How much fits the model; nothing where that is not known.
     pub window_tokens: Option<u32>,
     /// In what manner it speaks.
@@ -68,10 +73,14 @@ impl Scene {
         let mut said: Vec<Event> = record.events_at(&positions).await?;
         said.sort_by_key(|event| event.global_position);
         let answers = answers(record, &said).await?;
-        let window = parts.catalogue.model(&opened.model).map(|model| model.window_tokens);
+        let files = files(record, &said, parts.files).await?;
+        let model = parts.catalogue.model(&opened.model);
+        let window = model.as_ref().map(|model| model.window_tokens);
+        let media = model.map(|model| model.media.clone()).unwrap_or_default();
         let chars_max = crate::compact::talk_chars_max(window);
         let asks = |event: &Event| event.id == opened.woken_by;
-        let talk = Talk::of(&said, &answers, asks, parts.readable, chars_max);
+        let told = |event: &Event| files.get(&event.global_position).zip(parts.files).map(told);
+        let talk = Talk::of(&said, &answers, (asks, told), parts.readable, chars_max);
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
         let shown = said.iter().filter(|event| !is_sealed(event)).flat_map(|event| event.fact.personal());
         let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
@@ -79,8 +88,45 @@ impl Scene {
         let asker = said.iter().find(|event| event.id == opened.woken_by).and_then(asker);
         let manner = Manner::of(record, &opened.woken_by).await?;
         let (office, window_tokens) = (parts.office.clone(), window);
-        Ok(Self { office, seat, actor, positions, talk, asker, of, manner, window_tokens, woken_by_erased })
+        let found = Self {
+            office,
+            seat,
+            actor,
+            positions,
+            talk,
+            asker,
+            of,
+            files,
+            media,
+            manner,
+            window_tokens,
+            woken_by_erased,
+        };
+        Ok(found)
     }
+}
+
+/// The subtype of a message that files came with.
+const WITH_FILES: &str = "file_share";
+
+/// The files that came with each message of `said`, from the delivery that carried it.
+async fn files(
+    record: &Record,
+    said: &[Event],
+    known: Option<Files>,
+) -> Result<BTreeMap<GlobalPosition, Vec<Attached>>, Error> {
+    let mut files = BTreeMap::new();
+    let Some(known) = known else { return Ok(files) };
+    for event in said.iter().filter(|event| !is_sealed(event)) {
+        let with_files = matches!(&event.fact, Fact::MessageReceived(body) if body.subtype == WITH_FILES && !body.author.bot);
+        let (true, Some(cause)) = (with_files, &event.cause) else { continue };
+        let Some(carried) = record.event(cause).await? else { continue };
+        if let Fact::DeliveryReceived(delivery) = &carried.fact {
+            files.insert(event.global_position, (known.of)(delivery));
+        }
+    }
+    files.retain(|_, files: &mut Vec<Attached>| !files.is_empty());
+    Ok(files)
 }
 
 /// The person who said it.

@@ -53,6 +53,12 @@ pub(crate) fn not_offered(tool: &str, hidden: bool, asked: &Label) -> CameOut {
     no(StepOutcome::Denied, json!({"no": "denied", "by": "offer", "reason": reason}), asked)
 }
 
+/// A file that came with nothing the turn is shown: who may read it is not known here, so the turn itself says no.
+pub(crate) fn not_attached(asked: &Label) -> CameOut {
+    let reason = "no such file came with the messages of this conversation: only those that are named here can be read";
+    no(StepOutcome::Denied, json!({"no": "denied", "by": "offer", "reason": reason}), asked)
+}
+
 /// A call that was let go of.
 pub(crate) fn interrupted(asked: &Label) -> CameOut {
     let message = "somebody said something that makes this needless, and it was let go of".to_owned();

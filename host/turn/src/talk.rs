@@ -31,12 +31,12 @@ pub(crate) struct Talk {
 
 impl Talk {
     /// Renders `events`, oldest first. `answers` holds the text of the office's own answers by where their
-    /// `turn.ended` stands; `is_asking` says which event woke the turn; `readable` turns a source's notation
+    /// `turn.ended` stands; `is_asking` says which event woke the turn, and `with` what is told of what came with one; `readable` turns a source's notation
     /// into plain text. All together have at most `chars_max` characters, if that is less than a host takes anyway.
     pub fn of(
         events: &[Event],
         answers: &BTreeMap<GlobalPosition, String>,
-        is_asking: impl Fn(&Event) -> bool,
+        (is_asking, with): (impl Fn(&Event) -> bool, impl Fn(&Event) -> Option<String>),
         readable: fn(&str) -> String,
         chars_max: usize,
     ) -> Self {
@@ -46,7 +46,10 @@ impl Talk {
             let asks = is_asking(event);
             let (role, text) = match &event.fact {
                 Fact::MessageReceived(body) if body.author.bot => continue,
-                Fact::MessageReceived(body) => (Role::User, said(body, asks, readable)),
+                Fact::MessageReceived(body) => {
+                    let said = said(body, asks, readable);
+                    (Role::User, with(event).map_or(said.clone(), |with| format!("{said}\n{with}")))
+                }
                 Fact::RequestAsked(body) => (Role::User, asked(body)),
                 Fact::MomentPassed(_) if asks => (Role::User, LOOK_AGAIN.to_owned()),
                 Fact::TurnEnded(_) => match answers.get(&event.global_position) {

@@ -147,6 +147,33 @@ impl<'a> Api<'a> {
         }
     }
 
+    /// The bytes of a file at an address that Slack named; nothing when there are more than `bytes_max`.
+    ///
+    /// # Errors
+    /// When the host does not let the request out, or what comes back is no file.
+    pub fn download(&self, address: &str, bytes_max: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let address = Address::parse(address)?;
+        let (headers, body) = (Vec::new(), Vec::new());
+        let ask = Ask { method: Method::Get, address, headers, body, reply_bytes_max: bytes_max };
+        let reply = self.wire.exchange(&ask)?;
+        let no = |kind, message: &str| Err(Failure::new(kind, message));
+        match reply.status {
+            200 if reply.cut => Ok(None),
+            200 => Ok(Some(reply.body)),
+            429 => Err(limited("a file", &reply)),
+            // To a page where a person would sign in.
+            300..=399 => no(
+                Kind::NotAllowed,
+                "Slack does not give this file to the app: does it have files:read, and is it in the channel?",
+            ),
+            401 | 403 => no(Kind::NotAllowed, "Slack does not give this file to the app"),
+            404 | 410 => no(Kind::NotFound, "the file is not there any more"),
+            status => {
+                Err(Failure::new(Kind::Unavailable, format!("the file was answered with status {status}")))
+            }
+        }
+    }
+
     fn post(&self, method: &str, body: &Value) -> Result<Reply, Failure> {
         let headers = vec![("content-type", "application/json; charset=utf-8")];
         self.exchange(method, Method::Post, headers, body.to_string().into_bytes())

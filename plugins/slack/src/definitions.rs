@@ -10,9 +10,43 @@ use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX, TEXT_TAKEN_CHARS_MAX};
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    let mut all = vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home()];
+    let mut all =
+        vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home(), file()];
     all.extend(live::all());
     all
+}
+
+fn file() -> Definition {
+    Definition {
+        name: "slack.file",
+        description: "Read a file that came with a message, by the id that the message names: an image, a PDF or a text. \
+                      An image or a PDF is shown to you after the results, where you can look at such.",
+        input_schema: json!({
+            "type": "object",
+            "properties": { "file": { "type": "string", "description": "The file's id, such as F0123ABCD." } },
+            "required": ["file"],
+            "additionalProperties": false,
+        }),
+        output_schema: json!({
+            "type": "object",
+            "properties": {
+                "name": { "type": "string" },
+                "bytes": { "type": "integer", "minimum": 0 },
+                "rendition": { "type": "string", "description": "Which smaller rendition of an image it is." },
+                "text": { "type": "string" },
+                "media": {
+                    "type": "object",
+                    "properties": {
+                        "media_type": { "type": "string" },
+                        "name": { "type": "string" },
+                        "content": { "type": "string" },
+                    },
+                    "required": ["media_type", "content"],
+                },
+            },
+            "required": ["name", "bytes"],
+        }),
+    }
 }
 
 fn channel() -> Value {

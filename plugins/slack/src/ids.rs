@@ -51,6 +51,10 @@ id!(
     ChannelId, "a channel id such as C0123ABCD (a name will not do)", is_channel
 );
 id!(
+    /// A file.
+    FileId, "a file's id such as F0123ABCD", is_file
+);
+id!(
     /// The `ts` of a message; names it within its channel.
     Ts, "the ts of a message, such as 1712345678.000100", is_ts
 );
@@ -117,6 +121,10 @@ fn is_action(text: &str) -> bool {
 
 fn is_channel(text: &str) -> bool {
     is_id(text, &['C', 'D', 'G'])
+}
+
+fn is_file(text: &str) -> bool {
+    is_id(text, &['F'])
 }
 
 fn is_approval(text: &str) -> bool {

@@ -5,13 +5,15 @@
 //! the request by the host, under this guest, which never sees it.
 //!
 //! Absent on purpose: reading channels for what people say and receiving events (the host's front does), and retries.
-//! History is read for one thing: whether a message of the office's own is there ([`recall`]).
+//! History is read for one thing: whether a message of the office's own is there ([`recall`]). Files are read by id
+//! ([`file`]).
 
 mod api;
 mod ask;
 mod card;
 mod definitions;
 mod errors;
+mod file;
 mod ids;
 mod long;
 mod markdown;
@@ -76,6 +78,7 @@ fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failur
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
         "slack.home" => tools::home(call.read()?, &Api::open(host, wire)?),
         "slack.emoji" => tools::emoji(call.read()?, &Api::open(host, wire)?),
+        "slack.file" => file::read(&call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),
         _ => Err(call.unknown()),
     }

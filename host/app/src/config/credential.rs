@@ -14,10 +14,12 @@ pub struct CredentialConfig {
     pub source: SecretSource,
     /// The header the value is put into as it is; `Authorization: Bearer …` when there is none.
     pub header: Option<String>,
+    /// The user that goes with it, when it is a password: `Authorization: Basic …`.
+    pub user: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for CredentialConfig {
-    /// Reads `{ env = "NAME" }` or `{ file = "PATH" }`, either with `header = "x-api-key"`. Whatever stands there
+    /// Reads `{ env = "NAME" }` or `{ file = "PATH" }`, either with `header = "x-api-key"` or `user = "bot"`. Whatever stands there
     /// instead may be a secret and is never repeated in an error.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = toml::Value::deserialize(deserializer)?;
@@ -31,8 +33,22 @@ impl<'de> Deserialize<'de> for CredentialConfig {
                 ));
             }
         };
-        Ok(Self { source: SecretSource::deserialize(value).map_err(D::Error::custom)?, header })
+        let user = value.as_table_mut().and_then(|table| table.remove("user"));
+        let user = match user {
+            None => None,
+            Some(toml::Value::String(name)) if is_user(&name) && header.is_none() => Some(name),
+            Some(_) => {
+                return Err(D::Error::custom(
+                    "`user` is a name without a colon, for a password, and stands without `header`",
+                ));
+            }
+        };
+        Ok(Self { source: SecretSource::deserialize(value).map_err(D::Error::custom)?, header, user })
     }
+}
+
+fn is_user(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c != ':' && !c.is_control())
 }
 
 fn is_header(name: &str) -> bool {
@@ -56,6 +72,8 @@ mod tests {
         assert_eq!((plain.source, plain.header), (SecretSource::Env("KEY".to_owned()), None));
         let own = read(r#"{ env = "KEY", header = "X-Api-Key" }"#).unwrap();
         assert_eq!(own.header.as_deref(), Some("x-api-key"));
+        let password = read(r#"{ env = "KEY", user = "bot" }"#).unwrap();
+        assert_eq!((password.header, password.user.as_deref()), (None, Some("bot")));
     }
 
     #[test]
@@ -66,6 +84,8 @@ mod tests {
             (r#"{ env = "KEY", header = "hunter2: hunter2" }"#, "`header`"),
             (r#"{ env = "KEY", header = "Host" }"#, "`header`"),
             (r#"{ env = "KEY", header = 2 }"#, "`header`"),
+            (r#"{ env = "KEY", user = "bot:hunter2" }"#, "`user`"),
+            (r#"{ env = "KEY", user = "bot", header = "x-api-key" }"#, "`user`"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(said) && !error.contains("hunter2"), "{error}");

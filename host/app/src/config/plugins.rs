@@ -1,11 +1,15 @@
 //! What holds for all plugins, and where those that a command installs are kept.
 
+use super::CredentialConfig;
 use crate::place::At;
 use crate::plugin::signature;
 use anyhow::{Context, Result, ensure};
+use component::{Bounds, STARTING_BOUNDS};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+const BYTES_PER_MIB: u64 = 1024 * 1024;
 /// Most keys that are trusted: a few people and a build machine, and an end to trying them.
 const KEYS_MAX: usize = 32;
 
@@ -25,6 +29,23 @@ pub struct PluginsConfig {
     /// The keys that are trusted: minisign public keys, the second line of a `.pub` file each.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// Registries that want a password: host (and port), and the credential, which has a `user`.
+    #[serde(default)]
+    pub registries: BTreeMap<String, String>,
+    /// How long compiling one component may take, in milliseconds.
+    #[serde(default = "compile_ms")]
+    pub compile_ms: u64,
+    /// How much memory it may take, in mebibytes.
+    #[serde(default = "compile_mib")]
+    pub compile_mib: u64,
+}
+
+fn compile_ms() -> u64 {
+    STARTING_BOUNDS.wall_ms
+}
+
+fn compile_mib() -> u64 {
+    STARTING_BOUNDS.memory_bytes / BYTES_PER_MIB
 }
 
 fn lock() -> PathBuf {
@@ -33,7 +54,15 @@ fn lock() -> PathBuf {
 
 impl Default for PluginsConfig {
     fn default() -> Self {
-        Self { folder: None, lock: lock(), require_signatures: false, keys: Vec::new() }
+        Self {
+            folder: None,
+            lock: lock(),
+            require_signatures: false,
+            keys: Vec::new(),
+            registries: BTreeMap::new(),
+            compile_ms: compile_ms(),
+            compile_mib: compile_mib(),
+        }
     }
 }
 
@@ -50,7 +79,32 @@ impl PluginsConfig {
         self.folder.get_or_insert(beside);
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    /// What compiling one component may take.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        Bounds { wall_ms: self.compile_ms, memory_bytes: self.compile_mib.saturating_mul(BYTES_PER_MIB) }
+    }
+
+    pub(super) fn check(&self, credentials: &BTreeMap<String, CredentialConfig>) -> Result<()> {
+        for (host, credential) in &self.registries {
+            let known = credentials.get(credential).is_some_and(|known| known.user.is_some());
+            ensure!(
+                known,
+                "`[plugins.registries]` names `{}` for `{}`, and `[credentials]` has no such entry with a `user`",
+                credential.escape_debug(),
+                host.escape_debug()
+            );
+        }
+        ensure!(
+            (1_000..=3_600_000).contains(&self.compile_ms),
+            "`[plugins] compile_ms` is {}: between 1000 and 3600000 milliseconds",
+            self.compile_ms
+        );
+        ensure!(
+            (64..=65_536).contains(&self.compile_mib),
+            "`[plugins] compile_mib` is {}: between 64 and 65536 mebibytes",
+            self.compile_mib
+        );
         ensure!(self.keys.len() <= KEYS_MAX, "`[plugins] keys` names more than {KEYS_MAX} keys");
         for key in &self.keys {
             signature::key(key).context("`[plugins] keys`")?;

@@ -258,6 +258,8 @@ async fn version(
         source: pinned.source.clone().absolute().to_string(),
         asks: artifact.asks(),
         imports: artifact.imports.clone(),
+        directories: artifact.directories(),
+        graphql_reads: artifact.manifest.operations(),
         signed_by,
         ..artifact.installed()
     })

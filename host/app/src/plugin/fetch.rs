@@ -43,18 +43,35 @@ pub(super) struct Answer {
 pub(super) struct Downloads {
     egress: Egress,
     loopback: Vec<Origin>,
-    token: bool,
+    credential: Option<String>,
+}
+
+/// What a download may show to whoever it asks first.
+#[derive(Clone)]
+pub(super) enum Login {
+    /// What a registry's token service gave.
+    Token(Given),
+    /// A password of the configuration, by reference.
+    Password(String),
 }
 
 impl Downloads {
-    /// The way out under this configuration, with a registry's token when there is one.
-    pub(super) fn new(config: &Config, token: Option<String>) -> Result<Self> {
+    /// The way out under this configuration, with a registry's token or password when there is one.
+    pub(super) fn new(config: &Config, login: Option<Login>) -> Result<Self> {
         let limits = Limits { body_bytes_max: COMPONENT_BYTES_MAX, ..STARTING_LIMITS };
-        let has = token.is_some();
-        let given = token.map(|value| (TOKEN.to_owned(), vault::Source::Given(Given::new(value))));
-        let vault = Arc::new(Vault::new(given.into_iter().collect::<BTreeMap<_, _>>()));
+        let shown = match login {
+            None => None,
+            Some(Login::Token(value)) => Some((TOKEN.to_owned(), vault::Source::Given(value))),
+            Some(Login::Password(reference)) => {
+                let known = config.credentials.get(&reference);
+                let known = known.with_context(|| format!("`[credentials]` has no `{reference}`"))?;
+                Some((reference, wire::source(&known.source)))
+            }
+        };
+        let credential = shown.as_ref().map(|(name, _)| name.clone());
+        let vault = Arc::new(Vault::new(shown.into_iter().collect::<BTreeMap<_, _>>()));
         let egress = wire::egress(config, Arc::new(SystemResolver), vault, limits)?;
-        Ok(Self { egress, loopback: wire::loopback(config)?, token: has })
+        Ok(Self { egress, loopback: wire::loopback(config)?, credential })
     }
 
     /// Whether this origin is one of this machine that the configuration opens.
@@ -62,12 +79,13 @@ impl Downloads {
         Origin::parse(origin).is_ok_and(|origin| self.loopback.contains(&origin))
     }
 
-    /// Asks `url`, and what it redirects to. The token goes to the origin of `url` alone.
+    /// Asks `url`, and what it redirects to. The credential goes to the origin of `url` alone.
     pub(super) async fn get(&self, url: &str, accept: &str) -> Result<Answer> {
         let mut at = url.to_owned();
         let first = self.origin(&at)?;
         for _ in 0..=REDIRECTS_MAX {
-            let credential = (self.token && self.origin(&at)? == first).then(|| TOKEN.to_owned());
+            let credential =
+                self.credential.clone().filter(|_| self.origin(&at).is_ok_and(|origin| origin == first));
             let answer = self.ask(&at, accept, credential).await?;
             if !answer.status.is_redirection() {
                 return Ok(answer);

@@ -253,6 +253,8 @@ mod tests {
             source: "shelf.wasm".to_owned(),
             asks: asks.iter().map(|text| asked(text)).collect(),
             imports: Vec::new(),
+            directories: Vec::new(),
+            graphql_reads: Vec::new(),
             signed_by: None,
         }
     }

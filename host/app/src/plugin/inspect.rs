@@ -15,7 +15,7 @@ use crate::look;
 use crate::show::short;
 use anyhow::{Context, Result};
 use component::{Artifact, Engine, EngineParts, LoadError, Plugins, Pool, Wanted};
-use event::{PluginInstalled, Route};
+use event::{Digest, DirectoryAsked, PluginInstalled, Route};
 use fold::plugin as rules;
 use gate::Catalogue;
 use gate::policy::offered;
@@ -39,6 +39,10 @@ struct Report {
     imports: Vec<String>,
     exports: Vec<String>,
     asks: Vec<Route>,
+    /// Folders it asks for, which only a configuration grants.
+    asks_folders: Vec<DirectoryAsked>,
+    /// The documents of GraphQL that its reads send, by digest.
+    graphql_reads: Vec<Digest>,
     /// What `plugin grant` without routes would grant.
     would_be_granted: Vec<Route>,
     /// Why it would not load here; nothing when it would.
@@ -69,7 +73,7 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
     let artifact = &component.artifact;
     let (plugins, trouble) = match still {
         true => (None, None),
-        false => match asked(artifact).await {
+        false => match asked(config, artifact).await {
             Ok(plugins) => (Some(plugins), None),
             Err(error) => (None, Some(format!("{error:#}"))),
         },
@@ -79,6 +83,8 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
         source: pinned.source.to_string(),
         asks: artifact.asks(),
         imports: artifact.imports.clone(),
+        directories: artifact.directories(),
+        graphql_reads: artifact.manifest.operations(),
         ..artifact.installed()
     };
     let report = Report {
@@ -95,6 +101,8 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
         would_be_granted: granting(&version, None, &Granting::whole(String::new()))?.routes,
         here: here(config, &version).await?,
         asks: version.asks,
+        asks_folders: version.directories,
+        graphql_reads: version.graphql_reads,
         trouble,
     };
     let is_trouble = report.trouble.is_some();
@@ -111,8 +119,12 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
 }
 
 /// Loads it alone, with nothing granted, to hear what it offers. Nothing compiled of it is kept.
-async fn asked(artifact: &Artifact) -> Result<Plugins> {
-    let engine = Engine::new(EngineParts { pool: Pool::for_small_machine(), code_folder: None })?;
+async fn asked(config: Option<&Config>, artifact: &Artifact) -> Result<Plugins> {
+    let engine = Engine::new(EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder: None,
+        compiler: load::compiler(config),
+    })?;
     let wanted = vec![Wanted { artifact: artifact.clone(), grant: None }];
     let loaded: Result<Plugins, LoadError> = Plugins::of(&engine, wanted).await;
     loaded.context("it does not load")
@@ -182,6 +194,16 @@ fn told(report: &Report) -> String {
     report.offers.iter().for_each(|offer| lines.extend(offer_told(offer)));
     lines.push("\nWhat it asks for".to_owned());
     lines.extend(ways(&report.asks, "no way out: it reaches nothing"));
+    let folder = |asked| {
+        format!("  to {}, which `[[plugin.directory]]` would lend", short(&rules::told_directory(asked)))
+    };
+    lines.extend(report.asks_folders.iter().map(folder));
+    if !report.graphql_reads.is_empty() {
+        lines.push(format!(
+            "  its reads send {} documents of GraphQL, and no other",
+            report.graphql_reads.len()
+        ));
+    }
     lines.push("\nWhat `chancery plugin grant` would grant it, unless you name less".to_owned());
     lines.extend(ways(&report.would_be_granted, "nothing to reach"));
     for route in report.asks.iter().filter(|route| rules::names_no_origin(route)) {

@@ -11,7 +11,7 @@ use super::store::{Component, Store};
 use crate::config::{Config, PluginConfig};
 use crate::seed;
 use anyhow::{Context, Result, bail};
-use component::{Artifact, Engine, EngineParts, Plugins, Pool, Wanted};
+use component::{Artifact, Compiler, Engine, EngineParts, Plugins, Pool, STARTING_BOUNDS, Wanted};
 use event::{ComponentRevoked, Digest, PluginGranted, PluginInstalled, PluginProposed};
 use fold::{decode, setting};
 use gate::ToolSpec;
@@ -19,8 +19,8 @@ use gate::policy::Known;
 use record::Record;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// The plugins there are, loaded, with what they were granted.
 pub struct Installed {
@@ -96,13 +96,33 @@ pub async fn readable(config: &Config) -> Result<Option<Record>> {
     }
 }
 
+/// The program that compiles, when this process is one that does.
+static COMPILER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Lets components be compiled by a process of `program`, which takes [`component::COMPILE`]. Said once, by `main`: a
+/// program of another kind that has this crate, such as a test, compiles in itself and without bounds.
+pub fn compile_by(program: PathBuf) {
+    // A second word would be the same program.
+    let _ = COMPILER.set(program);
+}
+
+/// Who compiles under this configuration.
+pub(super) fn compiler(config: Option<&Config>) -> Compiler {
+    let bounds = config.map_or(STARTING_BOUNDS, |config| config.installs.bounds());
+    COMPILER.get().map_or(Compiler::Here, |program| Compiler::Apart { program: program.clone(), bounds })
+}
+
 /// An engine under this configuration.
 ///
 /// # Errors
 /// When this machine cannot run one, or the folder for compiled code cannot be used.
 pub fn engine(config: &Config) -> Result<Arc<Engine>> {
     let code_folder = Some(config.cache_folder());
-    Ok(Engine::new(EngineParts { pool: Pool::for_small_machine(), code_folder })?)
+    Ok(Engine::new(EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder,
+        compiler: compiler(Some(config)),
+    })?)
 }
 
 /// Reads, compiles and loads every plugin there is.

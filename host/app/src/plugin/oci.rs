@@ -2,11 +2,11 @@
 //! the component.
 //!
 //! Always holds: a manifest that is pinned has its digest, and every layer has the digest its manifest names; a token
-//! is asked of the service that the registry names, kept for this one errand, and sent to the registry alone.
-//! Deliberately absent: pushing (`oras push` does it), an index of several platforms, and passwords for private
-//! registries.
+//! is asked of the service that the registry names, kept for this one errand, and sent to the registry alone; a password
+//! is shown to the registry it is configured for, or to the token service that this registry names, and to nobody else.
+//! Deliberately absent: pushing (`oras push` does it), and an index of several platforms.
 
-use super::fetch::{Answer, Downloads, text};
+use super::fetch::{Answer, Downloads, Login, text};
 use super::signature::SIGNATURE_BYTES_MAX;
 use crate::config::Config;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -18,6 +18,7 @@ use oci_spec::distribution::Reference;
 use oci_spec::image::{Descriptor, ImageManifest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use vault::Given;
 
 /// What the layer of a component is called.
 const WASM: [&str; 2] = ["application/wasm", "application/vnd.bytecodealliance.wasm.component.layer.v0+wasm"];
@@ -40,12 +41,12 @@ pub(super) async fn pull(
     let url = format!("{base}/manifests/{named}");
     let mut answer = downloads.get(&url, MANIFEST).await?;
     if answer.status == StatusCode::UNAUTHORIZED {
-        downloads = Downloads::new(config, Some(token(&downloads, &answer, reference).await?))?;
+        downloads = Downloads::new(config, Some(login(config, &answer, reference).await?))?;
         answer = downloads.get(&url, MANIFEST).await?;
     }
     ensure!(
         answer.status.is_success(),
-        "the registry answers {} to `oci://{reference}`: look whether that repository and tag are there and public",
+        "the registry answers {} to `oci://{reference}`: look whether that repository and tag are there, and may be read",
         answer.status
     );
     if let Some(pin) = pin {
@@ -119,16 +120,31 @@ struct Tokens {
     token: String,
 }
 
-/// A token for pulling, of the service that the registry's answer names.
-async fn token(downloads: &Downloads, answer: &Answer, reference: &Reference) -> Result<String> {
+/// What the registry is to be shown: a token of the service that its answer names, or the password itself where it wants
+/// that.
+async fn login(config: &Config, answer: &Answer, reference: &Reference) -> Result<Login> {
     let header =
         answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let asked = challenge(header).with_context(|| {
+    let registry = reference.resolve_registry();
+    let password = config.installs.registries.get(registry).cloned().map(Login::Password);
+    if let Some(asked) = challenge(header) {
+        let downloads = Downloads::new(config, password)?;
+        return Ok(Login::Token(Given::new(token(&downloads, &asked, reference).await?)));
+    }
+    password.with_context(|| {
         format!(
-            "the registry of `oci://{reference}` asks for a password, and only registries that give a token to anyone \
-             are read"
+            "the registry of `oci://{reference}` asks for a password: name a credential that has a `user` under \
+             `[plugins.registries]`, as \"{registry}\" = \"…\""
         )
-    })?;
+    })
+}
+
+/// A token for pulling, of the service that the registry names.
+async fn token(
+    downloads: &Downloads,
+    asked: &BTreeMap<String, String>,
+    reference: &Reference,
+) -> Result<String> {
     let realm =
         asked.get("realm").context("the registry asks for a token and does not say where to get one")?;
     let mut url = url::Url::parse(realm).map_err(|error| anyhow!("the registry's token service: {error}"))?;

@@ -71,6 +71,16 @@ pub fn asks(version: &PluginInstalled) -> String {
         lines.push("  asks     for no way out".to_owned());
     }
     lines.extend(version.asks.iter().map(|route| format!("  asks     {}", short(&rules::told(route)))));
+    lines.extend(
+        version
+            .directories
+            .iter()
+            .map(|asked| format!("  asks     to {}", short(&rules::told_directory(asked)))),
+    );
+    if !version.graphql_reads.is_empty() {
+        let count = version.graphql_reads.len();
+        lines.push(format!("  reads    send {count} documents of GraphQL that it names, and no other"));
+    }
     let signed =
         version.signed_by.as_ref().map_or_else(|| "not signed".to_owned(), |key| format!("signed by {key}"));
     lines.push(format!("  {signed}"));

@@ -10,7 +10,7 @@ use crate::manifest::World;
 use crate::offer::Ready;
 use crate::plugin::Loaded;
 use crate::state::Lent;
-use crate::{Engine, EngineParts, Limits, Pool, guest};
+use crate::{Compiler, Engine, EngineParts, Limits, Pool, guest};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,7 +101,11 @@ fn copies(folder: &Path) -> Vec<PathBuf> {
 /// How long an engine and all plugins take until they can be called.
 async fn start(code: &Path, files: &[PathBuf]) -> f64 {
     let began = Instant::now();
-    let parts = EngineParts { pool: Pool::for_small_machine(), code_folder: Some(code.to_path_buf()) };
+    let parts = EngineParts {
+        pool: Pool::for_small_machine(),
+        code_folder: Some(code.to_path_buf()),
+        compiler: Compiler::Here,
+    };
     let engine = Engine::new(parts).unwrap();
     for file in files {
         Loaded::from_file(&engine, file, &BTreeMap::new()).await.unwrap();
@@ -136,6 +140,10 @@ async fn figures_of_plugins() {
     say("fresh", fresh(&kit, &input).await);
     say("warm", warm(&kit, &input).await);
     say("native", native(&kit, &input));
+    for (name, disk) in [("gated-memory", None), ("gated-sqlite", Some(folder.path()))] {
+        let times = super::gated::calls(&kit, &input, disk, u32::try_from(CALLS).unwrap()).await;
+        say(name, median(times));
+    }
     let files = copies(folder.path());
     say("start-uncompiled", start(&code, &files).await);
     say("start-compiled", start(&code, &files).await);

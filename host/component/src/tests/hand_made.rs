@@ -1,7 +1,7 @@
 //! Components written by hand, to say what no compiler would: wrong lengths, wrong pointers, a start that traps.
 
 use super::kit::{Kit, code_folder, failure, kit, output, small};
-use crate::{Engine, EngineParts, LoadError, Plugins, embed};
+use crate::{Compiler, Engine, EngineParts, LoadError, Plugins, embed};
 use gate::FailureKind;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -89,7 +89,12 @@ async fn loaded(component: Vec<u8>, manifest: &str) -> (tempfile::TempDir, Kit) 
 
 async fn refused(component: Vec<u8>, manifest: &str) -> LoadError {
     let (_folder, path) = plugin(component, manifest);
-    let engine = Engine::new(EngineParts { pool: small(), code_folder: Some(code_folder()) }).unwrap();
+    let engine = Engine::new(EngineParts {
+        pool: small(),
+        code_folder: Some(code_folder()),
+        compiler: Compiler::Here,
+    })
+    .unwrap();
     Plugins::load(&engine, &[path], &BTreeMap::new()).await.err().unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! An engine with small limits, and hands over the guests of the tests.
 
 use crate::hands::Request;
-use crate::{Clock, Engine, EngineParts, Hands, Limits, Plugins, Pool};
+use crate::{Clock, Compiler, Engine, EngineParts, Hands, Limits, Plugins, Pool};
 use egress::{Egress, EgressConfig, STARTING_LIMITS};
 use event::{Digest, PluginGranted, Route, Timestamp};
 use gate::{Deltas, EffectClass, Failure, InferRequest, Message, Output, Part, Payload, Reached, Role};
@@ -127,7 +127,8 @@ pub(super) async fn kit_in(
         limits: STARTING_LIMITS,
     };
     let egress = Arc::new(Egress::new(config, Arc::new(Nowhere), vault.clone()).unwrap());
-    let engine = Engine::new(EngineParts { pool, code_folder: Some(code) }).unwrap();
+    let engine =
+        Engine::new(EngineParts { pool, code_folder: Some(code), compiler: Compiler::Here }).unwrap();
     let grants = grants.iter().map(|grant| (grant.plugin.clone(), grant.clone())).collect();
     let plugins = Plugins::load(&engine, files, &grants).await.unwrap();
     let clock: Clock = Arc::new(|| READ_AT);

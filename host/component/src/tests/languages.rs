@@ -2,7 +2,8 @@
 //! beside it.
 
 use super::kit::{
-    Kit, READ_AT, TOKEN, component_if_it_can_be_had, digest, failure, kit_in, output, route, target,
+    Kit, READ_AT, TOKEN, component, component_if_it_can_be_had, digest, failure, kit_in, output, route,
+    target,
 };
 use super::server::{Manner, Server};
 use crate::{Limits, Pool};
@@ -68,6 +69,31 @@ async fn a_plugin_in_javascript_runs_as_a_tool() {
     assert_eq!(server.requests().len(), 1);
     let spun = failure(kit.call("javascript.echo", json!({"spin": true})).await);
     assert!(spun.message.contains("running for 1500 ms"), "{}", spun.message);
+}
+
+#[tokio::test]
+async fn two_plugins_with_a_setting_of_one_name_each_read_their_own() {
+    let Some(path) = component_if_it_can_be_had("javascript") else { return };
+    let grant = |plugin: &str, path: &std::path::Path, colour: &str| PluginGranted {
+        plugin: plugin.to_owned(),
+        digest: digest(path),
+        routes: Vec::new(),
+        settings: BTreeMap::from([("colour".to_owned(), Value::from(colour))]),
+        directories: Vec::new(),
+        reason: String::new(),
+    };
+    let other = component("hostile");
+    let grants = [grant("javascript", &path, "green"), grant("hostile", &other, "blue")];
+    let kit = kit_in(target().join("test-code"), real(), &[path, other], &grants, &[]).await;
+    for _ in 0..2 {
+        for (tool, colour) in [("javascript.echo", "\"green\""), ("hostile.echo", "\"blue\"")] {
+            assert_eq!(
+                output(kit.call(tool, json!({})).await).get("setting"),
+                Some(&json!(colour)),
+                "{tool}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

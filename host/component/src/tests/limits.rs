@@ -83,6 +83,19 @@ async fn waiting_is_no_running_time_and_ends_with_the_wall_clock() {
 }
 
 #[tokio::test]
+async fn each_call_has_all_of_its_time_whatever_ran_before_it() {
+    let mut pool = small();
+    pool.tools.wall_ms = 1_500;
+    let kit = hostile(pool).await;
+    for _ in 0..3 {
+        let waited = output(kit.call("hostile.wait", json!({"ms": 900})).await);
+        assert_eq!(waited, json!({"waited": 900}), "three of these take longer than one may");
+    }
+    failure(kit.call("hostile.spin", json!({})).await);
+    assert_eq!(output(kit.call("hostile.wait", json!({"ms": 900})).await), json!({"waited": 900}));
+}
+
+#[tokio::test]
 async fn a_flood_of_lines_is_dropped_and_a_flood_of_output_is_a_failure() {
     let kit = hostile(small()).await;
     let flooded = output(

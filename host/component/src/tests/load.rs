@@ -1,7 +1,7 @@
 //! What does not load, and the line an operator reads.
 
 use super::kit::{code_folder, component, granted, hostile, kit, small, with_manifest};
-use crate::{Artifact, Engine, EngineParts, LoadError, Plugins};
+use crate::{Artifact, Compiler, Engine, EngineParts, LoadError, Plugins};
 use event::{Digest, PluginGranted};
 use gate::{Catalogue, EffectClass, Resource, Touches};
 use serde_json::json;
@@ -12,7 +12,12 @@ use std::path::PathBuf;
 const HOSTILE: &str = include_str!("../../../../tests/guests/hostile/plugin.toml");
 
 pub(super) async fn refused(files: &[PathBuf], grants: &[PluginGranted]) -> LoadError {
-    let engine = Engine::new(EngineParts { pool: small(), code_folder: Some(code_folder()) }).unwrap();
+    let engine = Engine::new(EngineParts {
+        pool: small(),
+        code_folder: Some(code_folder()),
+        compiler: Compiler::Here,
+    })
+    .unwrap();
     let grants: BTreeMap<_, _> = grants.iter().map(|grant| (grant.plugin.clone(), grant.clone())).collect();
     match Plugins::load(&engine, files, &grants).await {
         Ok(_) => panic!("it loaded"),

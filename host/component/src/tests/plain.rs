@@ -2,7 +2,7 @@
 
 use super::kit::{Kit, code_folder, component, failure, kit, output, small, with_manifest};
 use super::load::refused;
-use crate::{Artifact, Engine, EngineParts, Plugins};
+use crate::{Artifact, Compiler, Engine, EngineParts, Plugins};
 use gate::{Catalogue, EffectClass, FailureKind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -144,7 +144,12 @@ async fn a_manifest_beside_a_component_counts_and_is_part_of_its_digest() {
     assert!(Artifact::read_beside(bytes.clone(), &path).is_err(), "nothing is beside it");
     std::fs::write(folder.path().join("sums.toml"), MANIFEST).unwrap();
     let first = Artifact::read_beside(bytes.clone(), &path).unwrap();
-    let engine = Engine::new(EngineParts { pool: small(), code_folder: Some(code_folder()) }).unwrap();
+    let engine = Engine::new(EngineParts {
+        pool: small(),
+        code_folder: Some(code_folder()),
+        compiler: Compiler::Here,
+    })
+    .unwrap();
     let plugins = Plugins::load(&engine, std::slice::from_ref(&path), &BTreeMap::new()).await.unwrap();
     assert_eq!(plugins.get("sums").unwrap().digest(), &first.digest);
     std::fs::write(folder.path().join("sums.toml"), MANIFEST.replace("\"write\"", "\"read\"")).unwrap();

@@ -59,6 +59,23 @@ async fn a_credential_can_have_a_header_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_password_goes_out_with_its_user_and_is_known_again_in_what_comes_back() {
+    let (origin, served) = serve(OK, false).await;
+    let basic = Injection::Basic { user: "bot".to_owned() };
+    let mut case = Case::get(&origin);
+    case.injections.insert("key".to_owned(), basic.clone());
+    case.send().await.unwrap();
+    let pair = base64::engine::general_purpose::STANDARD.encode(format!("bot:{SECRET}"));
+    let request = served.await.unwrap();
+    assert!(request.contains(&format!("authorization: Basic {pair}\r\n")), "{request}");
+    let echo = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{pair}", pair.len());
+    let (origin, _served) = serve(echo, false).await;
+    let mut case = Case::get(&origin);
+    case.injections.insert("key".to_owned(), basic);
+    assert!(matches!(case.refused().await, Refused::SecretInResponse { .. }));
+}
+
+#[tokio::test]
 async fn a_route_without_a_credential_injects_none() {
     let (origin, served) = serve(OK, false).await;
     let mut case = Case::get(&origin);

@@ -167,9 +167,25 @@ pub struct PluginInstalled {
     /// The interfaces it imports, in order, when a command installed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imports: Vec<String>,
+    /// The folders its manifest asks for, when a command installed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<DirectoryAsked>,
+    /// The documents of GraphQL that its reads send, when a command installed it. Without any, a read sends whatever the
+    /// grant of its path lets out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphql_reads: Vec<Digest>,
     /// The key whose signature of the component was good when it was installed, by its short name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
+}
+
+/// A folder that a manifest asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryAsked {
+    /// Its name to the guest, such as `/notes`.
+    pub at: String,
+    /// Whether the guest wants to write there.
+    pub write: bool,
 }
 
 /// A version of a plugin waits: it asks for more than the version in force, and somebody is to grant it first.

@@ -106,6 +106,7 @@ fn model(plugin: &PluginInstalled, name: &str) -> ModelSpec {
         window_tokens: 0,
         output_tokens_max: 0,
         price_key: String::new(),
+        media: Vec::new(),
     }
 }
 
@@ -132,6 +133,8 @@ mod tests {
             source: String::new(),
             asks: Vec::new(),
             imports: Vec::new(),
+            directories: Vec::new(),
+            graphql_reads: Vec::new(),
             signed_by: None,
         });
         let known = Known::of(&plugins);

@@ -78,6 +78,7 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
         tool("slack.whisper", EffectClass::External, to("/channel"), whisper),
         tool("slack.react", EffectClass::External, to("/channel"), react),
         tool("slack.identity", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
+        tool("slack.file", EffectClass::Read, Touches::Plugin, object(json!({"file": text}), &["file"])),
         tool("slack.emoji", EffectClass::Read, Touches::Plugin, object(json!({}), &[])),
         tool(
             "slack.home",
@@ -110,6 +111,7 @@ pub(super) fn models() -> Vec<Arc<ModelSpec>> {
         window_tokens: 8_000,
         output_tokens_max: 1_000,
         price_key: "scripted/story".into(),
+        media: Vec::new(),
     })]
 }
 

@@ -225,6 +225,7 @@ impl Catalogue for Shelf {
             card("slack.whisper"),
             Arc::new(gate::recall_spec("slack", &self.component)),
             spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("slack.file", EffectClass::Read, Touches::Plugin, json!({"file": text})),
             spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
             spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
             can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
@@ -242,6 +243,7 @@ impl Catalogue for Shelf {
             window_tokens: 1_000_000,
             output_tokens_max: OUTPUT_TOKENS_MAX,
             price_key: MODEL.to_owned(),
+            media: Vec::new(),
         })]
     }
 

@@ -132,6 +132,7 @@ impl Catalogue for Shelf {
             window_tokens,
             output_tokens_max: 500,
             price_key: "scripted/story".into(),
+            media: Vec::new(),
         };
         self.window_tokens.map(model).map(Arc::new).into_iter().collect()
     }
@@ -251,6 +252,7 @@ impl Office {
             hidden_families: Vec::new(),
             readable: str::to_owned,
             is_progress: |text| text.starts_with("Working on it"),
+            files: None,
             deltas: None,
             door: self.door.clone(),
         }

@@ -73,7 +73,7 @@ fn an_answer_is_begun_added_to_and_ended_and_is_one_message_with_one_name() {
         methods[1..methods.len() - 1].iter().all(|method| *method == APPEND) && methods.len() > 3,
         "{methods:?}"
     );
-    assert_whole(&asked, told);
+    assert_whole(&asked, &told);
     let start = &asked[0].1;
     assert_eq!((&start["recipient_user_id"], &start["recipient_team_id"]), (&json!("U012"), &json!("T012")));
     assert_eq!(start["thread_ts"], "1.0");
