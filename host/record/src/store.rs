@@ -78,6 +78,12 @@ pub(crate) trait Reads: Debug + Send + Sync {
 /// Writing, in one transaction at a time: from [`Writes::begin`] to [`Writes::commit`] or [`Writes::rollback`].
 #[async_trait]
 pub(crate) trait Writes: Debug + Send {
+    /// Whether its statements are calls, done by whoever makes them, which take no message to anybody: such a store
+    /// writes on a thread of its own, and asks as often as it likes.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Begins the transaction, once nobody else writes in any process, and says where the record ends. A store
     /// that was lost is found again here, and nowhere else: within a transaction that would go unnoticed.
     async fn begin(&mut self) -> Result<Head, Error>;
