@@ -1,9 +1,10 @@
 //! One transaction: the calls that share it, one after the other, and the rows they fold.
 //!
-//! What the calls need is looked up for all of them at once, and what they add is written at once, at the end: a
-//! batch takes as many statements for many calls as for one. In between each call is judged by itself, on what the
-//! calls before it left: one that is turned away has nothing to undo, and only an error of the database ends the
-//! batch for all.
+//! Where a statement is a message, what the calls need is looked up for all of them at once, and what they add is
+//! written at once, at the end: a batch takes as many statements for many calls as for one. Where it is a call, events
+//! are written as they are added, while others still prepare theirs; rows wait for the end everywhere, since many
+//! events change the same. In between each call is judged by itself, on what the calls before it left: one that is
+//! turned away has nothing to undo, and only an error of the database ends the batch for all.
 
 mod standing;
 mod whole;
@@ -209,12 +210,18 @@ impl<'a> Batch<'a> {
         let changed = linked.iter().flat_map(|(.., changes)| changes.iter().map(|change| &change.key));
         self.load(self.cache.lacking(changed)).await?;
         self.head = head;
-        let mut events = Vec::with_capacity(linked.len());
-        for (event, stored, changes) in linked {
+        let (mut events, mut stored) = (Vec::with_capacity(linked.len()), Vec::with_capacity(linked.len()));
+        for (event, row, changes) in linked {
             self.cache.fold(&event, changes);
-            self.standing.add(event.stream.clone(), event.id.clone(), stored);
             events.push(event);
+            stored.push(row);
         }
+        if self.database.is_at_hand() {
+            self.database.insert(stored).await.map_err(Stop::Batch)?;
+            self.standing.count_written(&events);
+            return Ok(events);
+        }
+        self.standing.add(&events, stored);
         if self.standing.is_full() {
             self.standing.write(self.database).await.map_err(Stop::Batch)?;
         }

@@ -92,6 +92,9 @@ pub(crate) trait Writes: Debug + Send {
     /// On an error the outcome is not known.
     async fn commit(&mut self, head: GlobalPosition) -> Result<(), Error>;
 
+    /// Does what can wait until the callers of a commit are answered.
+    async fn rest(&mut self) {}
+
     /// Undoes everything since [`Writes::begin`], when there is anything to undo.
     async fn rollback(&mut self);
 

@@ -133,6 +133,7 @@ async fn run(
         if let Some(error) = &failure {
             waiting.into_iter().for_each(|job| job.refuse(error));
         }
+        database.rest().await;
     }
     database.end().await;
 }
@@ -174,7 +175,9 @@ async fn commit(
     let is_at_hand = database.is_at_hand();
     let mut batch = Batch::begin(database, clock).await?;
     while !calls.waiting.is_empty() {
-        batch.look_ahead(Needs::of(calls.waiting.iter())).await?;
+        if !is_at_hand {
+            batch.look_ahead(Needs::of(calls.waiting.iter())).await?;
+        }
         while let Some(job) = calls.waiting.pop_front() {
             do_one(&mut batch, job, ready).await?;
         }

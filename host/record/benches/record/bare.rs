@@ -11,7 +11,7 @@ use std::path::Path;
 const ROW_BYTES: usize = 600;
 
 /// More than the log of a database holds before it is written from its beginning again.
-const LOG_BYTES: usize = 20 << 20;
+const LOG_BYTES: usize = 40 << 20;
 /// Of one row that is written for that: as few rows as a statement bears.
 const SETTLING_BYTES: usize = 1 << 20;
 

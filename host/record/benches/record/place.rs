@@ -91,7 +91,7 @@ impl Desk {
         let mode: String = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
         anyhow::ensure!(mode == "wal", "no log is written ahead here");
         connection.execute_batch(
-            "pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = 4000; \
+            "pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = 8000; \
              pragma cache_size = -65536",
         )?;
         Bare::library(connection).map(Some)
@@ -106,7 +106,7 @@ async fn bare_file(path: &Path) -> Result<sqlx::SqliteConnection> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .pragma("wal_autocheckpoint", "4000")
+        .pragma("wal_autocheckpoint", "8000")
         .pragma("cache_size", "-65536")
         .disable_statement_logging();
     Ok(options.connect().await?)

@@ -14,7 +14,7 @@ const ROUNDS: u64 = 1_000;
 /// Before anything counts: statements are prepared, files have their first pages.
 const WARM_UP_ROUNDS: u64 = 50;
 /// Events of [`large`] that fill a log.
-const SETTLING_EVENTS: u64 = 20;
+const SETTLING_EVENTS: u64 = 40;
 
 #[derive(Debug, Serialize)]
 pub struct Single {

@@ -22,11 +22,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../../migrations/sqlite/0003_leases.sql"),
 ];
 
-/// The log file is cut back to this after a burst.
+/// The log file is cut back to this after a burst: twice what it mostly holds.
 const WAL_BYTES_KEPT: i64 = 64 << 20;
-/// Pages of the log before they go back into the file, 16 MiB: a page that many commits change is then written there
-/// once, and whoever waits for that waits seldom. A start after a crash reads so much at most.
-const WAL_PAGES_MAX: i64 = 4_000;
 /// What the writer keeps of the file in memory, in KiB, below zero as SQLite wants it said: 64 MiB. Ids come in no order, so an append
 /// touches pages anywhere; this holds their index up to some hundred thousand events.
 const WRITER_CACHE: i64 = -65_536;
@@ -172,7 +169,6 @@ fn durable(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     // These answer with what they are set to.
     let ignored = |_: &rusqlite::Row<'_>| Ok(());
     connection.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES_KEPT, ignored)?;
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", WAL_PAGES_MAX, ignored)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE)?;
     if let Some(pages) = limits.pages_max {
         connection.pragma_update_and_check(None, "max_page_count", pages, ignored)?;

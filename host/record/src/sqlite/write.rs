@@ -12,6 +12,16 @@ use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
 use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::Cell;
+
+/// Pages of the log before they go back into the file, 32 MiB: a page that many commits change is then written there
+/// once. A start after a crash reads so much at most.
+const LOG_PAGES_MAX: i32 = 8_000;
+
+thread_local! {
+    /// How many pages the log held after the last commit of the writer that this thread runs.
+    static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
+}
 
 /// The connection that writes.
 #[derive(Debug)]
@@ -21,7 +31,20 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(super) fn new(connection: Connection) -> Self {
+        // In place of SQLite's own, which puts the log back within the commit that fills it.
+        connection.wal_hook(Some(|_, pages| {
+            LOG_PAGES.set(pages);
+            Ok(())
+        }));
         Self { connection }
+    }
+
+    /// Puts the log back into the file. What readers still need of it stays in it until the next time.
+    fn put_log_back(&self) {
+        let written = self.connection.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(()));
+        if let Err(error) = written {
+            tracing::debug!(?error, "the log was not written back");
+        }
     }
 
     fn run(&self, statement: &'static str) -> rusqlite::Result<()> {
@@ -138,6 +161,13 @@ impl Writes for Writer {
         self.run("commit").map_err(failed)
     }
 
+    async fn rest(&mut self) {
+        if LOG_PAGES.get() >= LOG_PAGES_MAX {
+            self.put_log_back();
+            LOG_PAGES.set(0);
+        }
+    }
+
     async fn rollback(&mut self) {
         // It fails when there is nothing to undo, since SQLite ends a transaction by itself on some errors.
         if let Err(error) = self.run("rollback") {
@@ -200,10 +230,7 @@ impl Writes for Writer {
 
     async fn end(self: Box<Self>) {
         // The log goes back into the file, also while somebody still reads, so that the file by itself is the record.
-        let written = self.connection.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(()));
-        if let Err(error) = written {
-            tracing::debug!(?error, "the log was not written back");
-        }
+        self.put_log_back();
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(
                 ?error,
