@@ -7,6 +7,7 @@ use tests::office::repository;
 
 /// Each heavy dependency and the only crates of the host that may name it.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("rusqlite", &["record"]),
     ("sqlx", &["record"]),
     ("cedar-policy", &["gate"]),
     ("wasmtime", &["component"]),

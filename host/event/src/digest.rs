@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
+const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+
 /// The SHA-256 of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -13,7 +15,7 @@ impl Digest {
     /// The digest of `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self(hex::encode(Sha256::digest(bytes)))
+        Self::hexadecimal(&Sha256::digest(bytes))
     }
 
     /// The digest of several parts, each preceded by its length, so that no two lists share one.
@@ -24,7 +26,18 @@ impl Digest {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        Self(hex::encode(hash.finalize()))
+        Self::hexadecimal(&hash.finalize())
+    }
+
+    /// The record makes several digests for every event: the digits are written two at a time.
+    fn hexadecimal(hash: &[u8]) -> Self {
+        let mut digits = [b'0'; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(hash) {
+            for (digit, half) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
+                *digit = HEXADECIMAL.get(usize::from(half)).copied().unwrap_or(b'0');
+            }
+        }
+        Self(String::from_utf8_lossy(&digits).into_owned())
     }
 
     /// A digest written down before: 64 lower-case hexadecimal digits, or nothing.

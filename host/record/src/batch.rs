@@ -1,9 +1,10 @@
 //! One transaction: the calls that share it, one after the other, and the rows they fold.
 //!
-//! What the calls need is looked up for all of them at once, and what they add is written at once, at the end: a
-//! batch takes as many statements for many calls as for one. In between each call is judged by itself, on what the
-//! calls before it left: one that is turned away has nothing to undo, and only an error of the database ends the
-//! batch for all.
+//! Where a statement is a message, what the calls need is looked up for all of them at once, and what they add is
+//! written at once, at the end: a batch takes as many statements for many calls as for one. Where it is a call, events
+//! are written as they are added, while others still prepare theirs; rows wait for the end everywhere, since many
+//! events change the same. In between each call is judged by itself, on what the calls before it left: one that is
+//! turned away has nothing to undo, and only an error of the database ends the batch for all.
 
 mod standing;
 mod whole;
@@ -13,7 +14,7 @@ use crate::admit::{Admitted, admit};
 use crate::append::{Draft, Prepared};
 use crate::job::{Decision, Job};
 use crate::lease::{self, Lease};
-use crate::rows::{Cache, Foreseen, RowKey, concerned, row_of};
+use crate::rows::{Cache, Foreseen, RowKey, changes, row_of};
 use crate::store::Writes;
 use crate::stored::{Head, chained};
 use crate::{Clock, Error};
@@ -147,7 +148,7 @@ impl<'a> Batch<'a> {
         reads: Vec<RowKey>,
         decision: Decision,
     ) -> Result<Vec<Event>, Stop> {
-        self.load(reads.iter().cloned().collect()).await?;
+        self.load(self.cache.lacking(&reads)).await?;
         let (rows, at) = (self.cache.pick(reads), self.moment());
         // The decision is a caller's code: its panic must not take the writer from everybody else.
         let call = catch_unwind(AssertUnwindSafe(|| decision(&rows, at)))
@@ -188,7 +189,7 @@ impl<'a> Batch<'a> {
                         return Err(Stop::Call(Error::NoAuthority { id: event.id.clone(), source: why }));
                     }
                     Verdict::LookAt(key) => {
-                        self.load(BTreeSet::from([RowKey::new(Settings.name(), key)])).await?
+                        self.load(self.cache.lacking([&RowKey::new(Settings.name(), key)])).await?;
                     }
                 }
             }
@@ -201,25 +202,35 @@ impl<'a> Batch<'a> {
     /// ends the batch, or half of the call could stay.
     async fn add(&mut self, placed: Vec<(Position, Draft)>, at: Timestamp) -> Result<Vec<Event>, Stop> {
         let mut head = self.head.clone();
-        let sealed: Vec<_> =
-            placed.into_iter().map(|(position, draft)| chained(draft, position, at, &mut head)).collect();
-        self.load(sealed.iter().flat_map(|(event, _)| concerned(event)).collect()).await?;
+        let linked = |(position, draft)| {
+            let (event, stored) = chained(draft, position, at, &mut head);
+            let changes = changes(&event);
+            (event, stored, changes)
+        };
+        let linked: Vec<_> = placed.into_iter().map(linked).collect();
+        let changed = linked.iter().flat_map(|(.., changes)| changes.iter().map(|change| &change.key));
+        self.load(self.cache.lacking(changed)).await?;
         self.head = head;
-        let mut events = Vec::with_capacity(sealed.len());
-        for (event, stored) in sealed {
-            self.cache.fold(&event);
-            self.standing.add(event.stream.clone(), event.id.clone(), stored);
+        let (mut events, mut stored) = (Vec::with_capacity(linked.len()), Vec::with_capacity(linked.len()));
+        for (event, row, changes) in linked {
+            self.cache.fold(&event, changes);
             events.push(event);
+            stored.push(row);
         }
+        if self.database.is_at_hand() {
+            self.database.insert(stored).await.map_err(Stop::Batch)?;
+            self.standing.count_written(&events);
+            return Ok(events);
+        }
+        self.standing.add(&events, stored);
         if self.standing.is_full() {
             self.standing.write(self.database).await.map_err(Stop::Batch)?;
         }
         Ok(events)
     }
 
-    /// Fills the cache with the rows under `keys`.
-    async fn load(&mut self, keys: BTreeSet<RowKey>) -> Result<(), Error> {
-        let lacking: Vec<_> = keys.into_iter().filter(|key| self.cache.lacks(key)).collect();
+    /// Fills the cache with the rows under `lacking`.
+    async fn load(&mut self, lacking: Vec<RowKey>) -> Result<(), Error> {
         for (key, row) in self.read_rows(&lacking).await? {
             self.cache.fill(key, row?);
         }

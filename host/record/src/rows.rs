@@ -9,6 +9,7 @@ use fold::setting::Settings;
 use fold::{Projection, Row};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -59,7 +60,8 @@ impl Foreseen {
             for event in &append.events {
                 self.ids.push(event.id.clone());
                 self.rows.extend(judged_by(&event.actor, &event.fact));
-                self.rows.extend(concerned(&unplaced(&append.stream, event.clone(), Digest::of(b""))));
+                let placed = unplaced(&append.stream, event.clone(), Digest::of(b""));
+                self.rows.extend(changes(&placed).into_iter().map(|change| change.key));
             }
         }
     }
@@ -158,10 +160,6 @@ struct Held {
 }
 
 impl Cache {
-    pub(crate) fn lacks(&self, key: &RowKey) -> bool {
-        !self.rows.contains_key(key)
-    }
-
     /// What is known of a row here.
     pub(crate) fn look(&self, key: &RowKey) -> Look {
         match self.rows.get(key).map(|held| &held.row) {
@@ -190,17 +188,24 @@ impl Cache {
         Rows { rows: rows.collect(), unnamed: RefCell::default() }
     }
 
-    /// Folds `event` into every row it concerns; all of them have been filled in before.
-    pub(crate) fn fold(&mut self, event: &Event) {
-        for projection in fold::all() {
-            for key in projection.keys(event) {
-                let address = RowKey::new(projection.name(), key);
-                if let Some(held) = self.rows.get_mut(&address) {
-                    held.row = projection.evolve(&address.key, held.row.take(), event);
-                    held.is_changed = true;
-                } else {
-                    let row = projection.evolve(&address.key, None, event);
-                    self.rows.insert(address, Held { row, is_changed: true });
+    /// Those of `keys` that are not known here, each once.
+    pub(crate) fn lacking<'a>(&self, keys: impl IntoIterator<Item = &'a RowKey>) -> Vec<RowKey> {
+        let lacking: BTreeSet<_> = keys.into_iter().filter(|key| !self.rows.contains_key(key)).collect();
+        lacking.into_iter().cloned().collect()
+    }
+
+    /// Folds `event` into every row it changes, which are `changes`; all of them have been filled in before.
+    pub(crate) fn fold(&mut self, event: &Event, changes: Vec<Change>) {
+        for Change { projection, key } in changes {
+            match self.rows.entry(key) {
+                Entry::Occupied(mut held) => {
+                    let row = held.get_mut().row.take();
+                    let row = projection.evolve(&held.key().key, row, event);
+                    *held.get_mut() = Held { row, is_changed: true };
+                }
+                Entry::Vacant(place) => {
+                    let row = projection.evolve(&place.key().key, None, event);
+                    place.insert(Held { row, is_changed: true });
                 }
             }
         }
@@ -220,11 +225,20 @@ impl Cache {
     }
 }
 
-/// The addresses of all rows that `event` changes.
-pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_> {
-    fold::all().iter().flat_map(move |projection| {
-        projection.keys(event).into_iter().map(|key| RowKey::new(projection.name(), key))
-    })
+/// A row that an event changes, and the fold that does.
+pub(crate) struct Change {
+    projection: &'static dyn Projection,
+    pub(crate) key: RowKey,
+}
+
+/// All rows that `event` changes, in the order in which they are folded.
+pub(crate) fn changes(event: &Event) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for projection in fold::all().iter().copied() {
+        let keys = projection.keys(event).into_iter();
+        changes.extend(keys.map(|key| Change { projection, key: RowKey::new(projection.name(), key) }));
+    }
+    changes
 }
 
 /// The addresses of the rows that a call will change, as far as can be told before it has its place, and of those
@@ -233,7 +247,7 @@ pub(crate) fn concerned(event: &Event) -> impl Iterator<Item = RowKey> + use<'_>
 pub(crate) fn foreseen(call: &[Prepared]) -> BTreeSet<RowKey> {
     let mut keys = BTreeSet::new();
     for event in call.iter().flat_map(|append| append.drafts.iter().map(|draft| &draft.event)) {
-        keys.extend(concerned(event));
+        keys.extend(changes(event).into_iter().map(|change| change.key));
         keys.extend(judged_by(&event.actor, &event.fact));
     }
     keys

@@ -1,13 +1,16 @@
 //! Every statement the record makes of SQLite, and nothing else: no rule of the record stands here.
+//!
+//! SQLite is a library and no server: a statement is a call, done by whoever makes it. So its writer has a thread of its
+//! own, on which a whole transaction runs without a message to anybody, and its readers borrow a thread each.
 
+mod columns;
 mod open;
-mod page;
 mod read;
 mod write;
 
-pub(crate) use open::{open, open_read_only};
 #[cfg(test)]
-pub(crate) use open::{open_with, writing};
+pub(crate) use open::{Limits, open_with};
+pub(crate) use open::{open, open_read_only};
 use read::Reader;
 use write::Writer;
 
@@ -30,14 +33,16 @@ const CANNOT_OPEN: u32 = 14;
 const CONSTRAINT: u32 = 19;
 const NOT_A_DATABASE: u32 = 26;
 
+/// Statements a connection keeps prepared: more than there are.
+const STATEMENTS_KEPT: usize = 64;
+
 /// The primary result code behind `error`, when the database gave one.
-fn code(error: &sqlx::Error) -> Option<u32> {
-    let extended: u32 = error.as_database_error()?.code()?.parse().ok()?;
-    Some(extended & 0xff)
+fn code(error: &rusqlite::Error) -> Option<u32> {
+    u32::try_from(error.sqlite_error()?.extended_code & 0xff).ok()
 }
 
 /// What a failed statement means to a caller.
-fn failed(error: sqlx::Error) -> Error {
+fn failed(error: rusqlite::Error) -> Error {
     let why = match (code(&error), &error) {
         (Some(BUSY | LOCKED), _) => "another program holds it locked",
         (Some(READ_ONLY), _) => "it may not be written",
@@ -47,15 +52,19 @@ fn failed(error: sqlx::Error) -> Error {
         (Some(CONSTRAINT), _) => {
             return corrupt("the database refuses what the record's checks let pass", error);
         }
-        (_, sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_)) => {
+        (
+            _,
+            rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..),
+        ) => {
             return corrupt("a column holds another type", error);
         }
-        (_, sqlx::Error::PoolTimedOut) => "too many readers wait",
         _ => "the database does not answer as it should",
     };
     Error::Unavailable { why, source: Some(Arc::new(error)) }
 }
 
-fn corrupt(why: &str, error: sqlx::Error) -> Error {
+fn corrupt(why: &str, error: rusqlite::Error) -> Error {
     Error::corrupt(0, why, Some(Arc::new(error)))
 }

@@ -78,6 +78,12 @@ pub(crate) trait Reads: Debug + Send + Sync {
 /// Writing, in one transaction at a time: from [`Writes::begin`] to [`Writes::commit`] or [`Writes::rollback`].
 #[async_trait]
 pub(crate) trait Writes: Debug + Send {
+    /// Whether its statements are calls, done by whoever makes them, which take no message to anybody: such a store
+    /// writes on a thread of its own, and asks as often as it likes.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Begins the transaction, once nobody else writes in any process, and says where the record ends. A store
     /// that was lost is found again here, and nowhere else: within a transaction that would go unnoticed.
     async fn begin(&mut self) -> Result<Head, Error>;
@@ -85,6 +91,9 @@ pub(crate) trait Writes: Debug + Send {
     /// Makes everything since [`Writes::begin`] lasting, and tells other processes that the record ends at `head`.
     /// On an error the outcome is not known.
     async fn commit(&mut self, head: GlobalPosition) -> Result<(), Error>;
+
+    /// Does what can wait until the callers of a commit are answered.
+    async fn rest(&mut self) {}
 
     /// Undoes everything since [`Writes::begin`], when there is anything to undo.
     async fn rollback(&mut self);

@@ -34,6 +34,8 @@ pub struct Figures {
 struct Single {
     flush_us: f64,
     bare_us: f64,
+    /// The same by calls and no driver, where the database is a library.
+    library_us: Option<f64>,
     append_us: f64,
     append_that_folds_us: f64,
 }
@@ -137,14 +139,16 @@ fn at_least(what: &str, times: f64, min: f64) -> Check {
 /// The figures as people read them.
 pub fn shown(figures: &Figures, checks: &[Check]) -> String {
     let mut text = format!("record on {}, {} events\n\n", figures.store, figures.events);
-    let Single { flush_us, bare_us, append_us, append_that_folds_us } = figures.single;
+    let Single { flush_us, bare_us, library_us, append_us, append_that_folds_us } = figures.single;
     // Writing to a string cannot fail.
     for (what, us) in [
-        ("a flush of the disk", flush_us),
-        ("a bare transaction", bare_us),
-        ("an append", append_us),
-        ("an append that folds two rows", append_that_folds_us),
+        ("a flush of the disk", Some(flush_us)),
+        ("a bare transaction", Some(bare_us)),
+        ("the same on the thread that asks", library_us),
+        ("an append", Some(append_us)),
+        ("an append that folds two rows", Some(append_that_folds_us)),
     ] {
+        let Some(us) = us else { continue };
         let _ = writeln!(text, "   {what:<32} {us:>8.0} us {:>6.2} times bare", us / bare_us);
     }
     let Callers { callers, one_per_s, all_per_s } = figures.callers;
@@ -182,7 +186,7 @@ mod tests {
         serde_json::from_value(json!({
             "store": "sqlite", "events": 9,
             "single": {
-                "flush_us": 50.0, "bare_us": 100.0, "append_us": append_us, "append_that_folds_us": append_us,
+                "flush_us": 50.0, "bare_us": 100.0, "library_us": null, "append_us": append_us, "append_that_folds_us": append_us,
             },
             "callers": { "callers": 64, "one_per_s": 100.0, "all_per_s": all_per_s },
             "curve": [point(1, 100.0), point(9, last_us)],

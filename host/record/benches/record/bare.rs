@@ -1,6 +1,7 @@
 //! The bare costs: a flush of the disk, and a transaction that writes one row of about an event's size.
 
 use anyhow::Result;
+use rusqlite::{Connection, params};
 use sqlx::{PgConnection, SqliteConnection};
 use std::fs::File;
 use std::io::Write;
@@ -9,9 +10,17 @@ use std::path::Path;
 /// About what the columns of an event come to.
 const ROW_BYTES: usize = 600;
 
+/// More than the log of a database holds before it is written from its beginning again.
+const LOG_BYTES: usize = 40 << 20;
+/// Of one row that is written for that: as few rows as a statement bears.
+const SETTLING_BYTES: usize = 1 << 20;
+
 /// A database with one plain table: a number, a unique name and text.
 pub enum Bare {
+    /// By the driver of programs that wait for nothing: each statement is a message to a thread.
     Sqlite(SqliteConnection, String),
+    /// By calls, on the caller's own thread: no program can have it for less.
+    Library(Connection, String),
     Postgres(PgConnection, String),
 }
 
@@ -22,10 +31,37 @@ impl Bare {
         Ok(Self::Sqlite(connection, "x".repeat(ROW_BYTES)))
     }
 
+    pub fn library(connection: Connection) -> Result<Self> {
+        let table = "create table t (n integer primary key, a text not null unique, b text not null) strict";
+        connection.execute_batch(table)?;
+        Ok(Self::Library(connection, "x".repeat(ROW_BYTES)))
+    }
+
     pub async fn postgres(mut connection: PgConnection) -> Result<Self> {
         let table = "create table t (n bigint primary key, a text not null unique, b text not null)";
         sqlx::raw_sql(table).execute(&mut connection).await?;
         Ok(Self::Postgres(connection, "x".repeat(ROW_BYTES)))
+    }
+
+    /// Writes the log once from end to end. A log that still grows costs more to flush than one that is written over,
+    /// as it is ever after: so what is compared is compared after this.
+    pub async fn settle(&mut self) -> Result<()> {
+        let large = "x".repeat(SETTLING_BYTES);
+        for n in 0..LOG_BYTES / SETTLING_BYTES {
+            let row = (-1 - i64::try_from(n)?, format!("settling {n}"));
+            match self {
+                Self::Sqlite(connection, _) => {
+                    let insert = sqlx::query("insert into t values (?, ?, ?)");
+                    insert.bind(row.0).bind(row.1).bind(&large).execute(connection).await?;
+                }
+                Self::Library(connection, _) => {
+                    connection.execute("insert into t values (?, ?, ?)", params![row.0, row.1, large])?;
+                }
+                // Its log is made of files that are there before they are needed.
+                Self::Postgres(..) => {}
+            }
+        }
+        Ok(())
     }
 
     /// One transaction, in as few messages as a program that thinks of nothing needs.
@@ -37,6 +73,12 @@ impl Bare {
                 let insert = sqlx::query("insert into t values (?, ?, ?)");
                 insert.bind(number).bind(n.to_string()).bind(&*text).execute(&mut *connection).await?;
                 sqlx::query("commit").execute(connection).await?;
+            }
+            Self::Library(connection, text) => {
+                connection.prepare_cached("begin immediate")?.execute([])?;
+                let mut insert = connection.prepare_cached("insert into t values (?, ?, ?)")?;
+                insert.execute(params![number, n.to_string(), &*text])?;
+                connection.prepare_cached("commit")?.execute([])?;
             }
             Self::Postgres(connection, text) => {
                 sqlx::query("begin").execute(&mut *connection).await?;

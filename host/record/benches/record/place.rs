@@ -81,6 +81,21 @@ impl Desk {
             }
         }
     }
+
+    /// The same on SQLite by calls; nothing on PostgreSQL, which is a server.
+    pub fn library(&self) -> Result<Option<Bare>> {
+        if self.postgres {
+            return Ok(None);
+        }
+        let connection = rusqlite::Connection::open(self.path("library.db"))?;
+        let mode: String = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
+        anyhow::ensure!(mode == "wal", "no log is written ahead here");
+        connection.execute_batch(
+            "pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = 8000; \
+             pragma cache_size = -65536",
+        )?;
+        Bare::library(connection).map(Some)
+    }
 }
 
 /// As the record opens its own, so that both flush alike.
@@ -91,7 +106,7 @@ async fn bare_file(path: &Path) -> Result<sqlx::SqliteConnection> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .pragma("wal_autocheckpoint", "4000")
+        .pragma("wal_autocheckpoint", "8000")
         .pragma("cache_size", "-65536")
         .disable_statement_logging();
     Ok(options.connect().await?)

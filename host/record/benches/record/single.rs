@@ -1,7 +1,7 @@
 //! One caller at a time: an append beside a flush and a bare transaction.
 
-use crate::bare::Flushed;
-use crate::history::{delivery, hold};
+use crate::bare::{Bare, Flushed};
+use crate::history::{delivery, hold, large};
 use crate::place::Desk;
 use anyhow::Result;
 use event::{Expected, Proposed, StreamName};
@@ -13,27 +13,39 @@ use std::time::{Duration, Instant};
 const ROUNDS: u64 = 1_000;
 /// Before anything counts: statements are prepared, files have their first pages.
 const WARM_UP_ROUNDS: u64 = 50;
+/// Events of [`large`] that fill a log.
+const SETTLING_EVENTS: u64 = 40;
 
 #[derive(Debug, Serialize)]
 pub struct Single {
     flush_us: f64,
     bare_us: f64,
+    /// By calls, where the database is a library.
+    library_us: Option<f64>,
     append_us: f64,
     append_that_folds_us: f64,
 }
 
 pub async fn measure(desk: &Desk) -> Result<Single> {
     let (mut file, mut bare) = (Flushed::new(&desk.path("flushed"))?, desk.bare().await?);
+    let mut library = desk.library()?;
     let record = desk.place()?.open().await?;
-    let (mut flushes, mut bares, mut plain, mut folding) =
-        (Median::new(), Median::new(), Median::new(), Median::new());
+    settle(&mut bare, &record).await?;
+    if let Some(library) = &mut library {
+        library.settle().await?;
+    }
+    let (mut flushes, mut bares, mut libraries, mut plain, mut folding) =
+        (Median::new(), Median::new(), Median::new(), Median::new(), Median::new());
     for n in 0..ROUNDS + WARM_UP_ROUNDS {
         flushes.time(async { file.flush() }).await?;
         bares.time(bare.transaction(n)).await?;
+        if let Some(library) = &mut library {
+            libraries.time(library.transaction(n)).await?;
+        }
         plain.time(append(&record, n, delivery(&format!("plain {n}"))?)).await?;
         folding.time(append(&record, n, hold(&format!("folds {n}"), 0)?)).await?;
         if n + 1 == WARM_UP_ROUNDS {
-            for median in [&mut flushes, &mut bares, &mut plain, &mut folding] {
+            for median in [&mut flushes, &mut bares, &mut libraries, &mut plain, &mut folding] {
                 *median = Median::new();
             }
         }
@@ -41,9 +53,19 @@ pub async fn measure(desk: &Desk) -> Result<Single> {
     Ok(Single {
         flush_us: flushes.us(),
         bare_us: bares.us(),
+        library_us: library.map(|_| libraries.us()),
         append_us: plain.us(),
         append_that_folds_us: folding.us(),
     })
+}
+
+/// Brings both logs to where they are written over: see [`Bare::settle`].
+pub async fn settle(bare: &mut Bare, record: &Record) -> Result<()> {
+    bare.settle().await?;
+    for n in 0..SETTLING_EVENTS {
+        append(record, n, large(&format!("settling {n}"))?).await?;
+    }
+    Ok(())
 }
 
 /// One event, alone, on one of a few streams.

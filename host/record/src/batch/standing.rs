@@ -10,7 +10,7 @@ use crate::append::Prepared;
 use crate::lease::Lease;
 use crate::store::Writes;
 use crate::stored::Stored;
-use event::{EventId, StreamName};
+use event::{Event, EventId, StreamName};
 use std::collections::HashMap;
 
 /// Events that wait to be written: bounds what a batch holds beside what its callers wait for anyway.
@@ -134,11 +134,27 @@ impl Standing {
         self.leases.insert(lease.name.clone(), Some(lease));
     }
 
-    /// Counts an event in that is to be written.
-    pub(super) fn add(&mut self, stream: StreamName, id: EventId, event: Stored) {
-        self.streams.insert(stream, event.position);
-        self.ids.insert(id, Twin::Waiting(self.waiting.len()));
-        self.waiting.push(event);
+    /// Counts events in that are to be written, as they will be `stored`.
+    pub(super) fn add(&mut self, events: &[Event], stored: Vec<Stored>) {
+        for (n, event) in events.iter().enumerate() {
+            self.count(event, Twin::Waiting(self.waiting.len() + n));
+        }
+        self.waiting.extend(stored);
+    }
+
+    /// Counts events in that are written already.
+    pub(super) fn count_written(&mut self, events: &[Event]) {
+        events.iter().for_each(|event| self.count(event, Twin::Written));
+    }
+
+    /// Both have been looked up before.
+    fn count(&mut self, event: &Event, twin: Twin) {
+        if let Some(stands) = self.streams.get_mut(&event.stream) {
+            *stands = event.position.0;
+        }
+        if let Some(known) = self.ids.get_mut(&event.id) {
+            *known = twin;
+        }
     }
 
     /// Whether so many events wait that they had better be written now.

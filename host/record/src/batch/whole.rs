@@ -4,7 +4,7 @@ use super::written::Written;
 use super::{Batch, Standing, Stop};
 use crate::Error;
 use crate::job::Part;
-use crate::rows::{Cache, concerned};
+use crate::rows::{Cache, Change, changes};
 use crate::store::Unread;
 use crate::stored::{Head, Stored};
 use event::{Event, GlobalPosition, StreamName};
@@ -39,7 +39,7 @@ impl Batch<'_> {
         self.database.clear_rows().await?;
         let mut folded = GlobalPosition(0);
         let mut unread = self.database.unread(folded, REBUILD_EVENTS).await?;
-        let mut events: Vec<Event> = Vec::new();
+        let mut events: Vec<(Event, Vec<Change>)> = Vec::new();
         let mut written = Written::new();
         // Ends at the head, which cannot move while this transaction lasts. Each round reads one page, makes events of
         // the one before and folds the one before that.
@@ -50,16 +50,17 @@ impl Batch<'_> {
                     None => Ok(Unread::of(Vec::new())),
                 }
             };
-            let folding = fold_some(&mut self.cache, &events);
+            folded = events.last().map_or(folded, |(event, _)| event.global_position);
+            let folding = fold_some(&mut self.cache, events);
             let (next, made, ()) = tokio::join!(reading, made(unread.read), folding);
-            (unread, folded, events) = (next?, events.last().map_or(folded, |e| e.global_position), made?);
+            (unread, events) = (next?, made?);
             progress.send_replace(folded.0);
             if self.cache.len() > REBUILD_ROWS_MAX {
                 self.write_rows(|key| written.add(key)).await?;
             }
             // What was not written is nowhere but in the cache.
-            let needed = events.iter().flat_map(concerned).filter(|key| written.may_hold(key));
-            self.load(needed.collect()).await?;
+            let needed = events.iter().flat_map(|(_, changes)| changes.iter().map(|change| &change.key));
+            self.load(self.cache.lacking(needed.filter(|key| written.may_hold(key)))).await?;
         }
         self.write_rows(|_| ()).await?;
         Ok(folded.0)
@@ -106,17 +107,30 @@ impl Batch<'_> {
     }
 }
 
-/// The events of a page, made on a thread of its own: that is the half of the work that needs nothing else.
-async fn made(read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>) -> Result<Vec<Event>, Error> {
-    let making = tokio::task::spawn_blocking(move || read()?.into_iter().map(Stored::read).collect());
+/// The events of a page with the rows they change, made on a thread of its own: that is the half of the work that needs
+/// nothing else.
+async fn made(
+    read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>,
+) -> Result<Vec<(Event, Vec<Change>)>, Error> {
+    let whole = |stored: Stored| {
+        let event = stored.read()?;
+        let changes = changes(&event);
+        Ok((event, changes))
+    };
+    let making = tokio::task::spawn_blocking(move || read()?.into_iter().map(whole).collect());
     making.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
 }
 
 /// Folds `events`. Pauses often, so that the database never waits long until what it sends is taken.
-async fn fold_some(cache: &mut Cache, events: &[Event]) {
-    for some in events.chunks(SLICE_EVENTS) {
-        some.iter().for_each(|event| cache.fold(event));
-        tokio::task::yield_now().await;
+async fn fold_some(cache: &mut Cache, events: Vec<(Event, Vec<Change>)>) {
+    let mut since = 0;
+    for (event, changes) in events {
+        cache.fold(&event, changes);
+        since += 1;
+        if since == SLICE_EVENTS {
+            tokio::task::yield_now().await;
+            since = 0;
+        }
     }
 }
 

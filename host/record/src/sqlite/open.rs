@@ -1,10 +1,11 @@
 //! Opening a record on SQLite: the file, its schema, and how durable a commit is.
 
-use super::{BUSY, BUSY_MS, CANNOT_OPEN, CORRUPT, NOT_A_DATABASE, READ_ONLY, Reader, Writer, code};
+use super::{
+    BUSY, BUSY_MS, CANNOT_OPEN, CORRUPT, NOT_A_DATABASE, READ_ONLY, Reader, STATEMENTS_KEPT, Writer, code,
+};
 use crate::error::{Cause, Error};
 use crate::store;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
+use rusqlite::{Connection, OpenFlags};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -21,49 +22,47 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../../migrations/sqlite/0003_leases.sql"),
 ];
 
-/// Readers at once: they hold no lock against the writer, and more than the machine has cores gain nothing.
-const READERS_MAX: u32 = 4;
-/// How long a caller waits for a reader.
-const READER_WAIT_MS: u64 = 5_000;
-/// The log file is cut back to this after a burst.
-const WAL_BYTES_KEPT: &str = "67108864";
-/// Pages of the log before they go back into the file, 16 MiB: a page that many commits change is then written there
-/// once, and whoever waits for that waits seldom. A start after a crash reads so much at most.
-const WAL_PAGES_MAX: &str = "4000";
-/// What the writer keeps of the file in memory, as SQLite wants it said: 64 MiB. Ids come in no order, so an append
+/// The log file is cut back to this after a burst: twice what it mostly holds.
+const WAL_BYTES_KEPT: i64 = 64 << 20;
+/// What the writer keeps of the file in memory, in KiB, below zero as SQLite wants it said: 64 MiB. Ids come in no order, so an append
 /// touches pages anywhere; this holds their index up to some hundred thousand events.
-const WRITER_CACHE: &str = "-65536";
+const WRITER_CACHE: i64 = -65_536;
 /// Two processes that create one file at once can meet at the change of journal mode, which does not wait.
 const OPEN_TRIES_MAX: u32 = 20;
 const OPEN_RETRY_MS: u64 = 100;
+
+/// What a test may narrow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// How long a statement waits for another process that writes.
+    pub(crate) busy_ms: u64,
+    /// How large the file may become, in pages of 4 KiB; SQLite's own limit where there is none.
+    pub(crate) pages_max: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { busy_ms: BUSY_MS, pages_max: None }
+    }
+}
 
 /// Opens the record in `path`, creates it when there is none, and applies the migrations it lacks.
 ///
 /// # Errors
 /// [`Error::NotOpened`].
 pub(crate) async fn open(path: &Path) -> Result<(store::Reader, store::Writer), Error> {
-    open_with(path, writing(path)).await
+    open_with(path, Limits::default()).await
 }
 
-/// The same with other options; tests use it to make a small disk.
-pub(crate) async fn open_with(
-    path: &Path,
-    options: SqliteConnectOptions,
-) -> Result<(store::Reader, store::Writer), Error> {
-    create(path)?;
-    let mut tries = 1;
-    let connection = loop {
-        match connect(path, &options).await {
-            Err(Attempt::Busy(_)) if tries < OPEN_TRIES_MAX => {
-                tries += 1;
-                tokio::time::sleep(Duration::from_millis(OPEN_RETRY_MS)).await;
-            }
-            Err(Attempt::Busy(error)) => return Err(meant(path, error)),
-            Err(Attempt::Final(error)) => return Err(error),
-            Ok(connection) => break connection,
-        }
-    };
-    Ok((reader(path), Box::new(Writer::new(connection))))
+/// The same within other limits.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) async fn open_with(path: &Path, limits: Limits) -> Result<(store::Reader, store::Writer), Error> {
+    let file = path.to_owned();
+    let opening = tokio::task::spawn_blocking(move || create(&file).and_then(|()| to_write(&file, limits)));
+    let connection = opening.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))?;
+    Ok((Arc::new(Reader::new(path.to_owned())), Box::new(Writer::new(connection))))
 }
 
 /// Opens the record in `path` for reading alone, beside a server or without one.
@@ -71,49 +70,36 @@ pub(crate) async fn open_with(
 /// # Errors
 /// [`Error::NoRecord`]; [`Error::NotOpened`], also when the record is older than this program, since it may not be migrated here.
 pub(crate) async fn open_read_only(path: &Path) -> Result<store::Reader, Error> {
+    let file = path.to_owned();
+    let looking = tokio::task::spawn_blocking(move || is_readable(&file));
+    looking.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))?;
+    Ok(Arc::new(Reader::new(path.to_owned())))
+}
+
+fn is_readable(path: &Path) -> Result<(), Error> {
     if !path.exists() {
         return Err(Error::NoRecord { place: path.display().to_string() });
     }
-    let failed = |error| meant(path, error);
-    let mut connection = options(path).read_only(true).connect().await.map_err(failed)?;
-    let version = version(&mut connection).await.map_err(failed)?;
-    let version = known(path, version)?;
-    connection.close().await.map_err(failed)?;
-    if version < MIGRATIONS.len() {
+    let version = to_read(path).and_then(|connection| version(&connection));
+    let applied = known(path, &version.map_err(|error| meant(path, error))?)?;
+    if applied < MIGRATIONS.len() {
         let why = "an older version of chancery wrote it; `chancery serve` brings it up to date";
         return Err(not_opened(path, why, None));
     }
-    Ok(reader(path))
+    Ok(())
 }
 
-/// How the one writer connects.
-pub(crate) fn writing(path: &Path) -> SqliteConnectOptions {
-    // A commit is acknowledged once it is on the disk, and survives a loss of power.
-    options(path)
-        .synchronous(SqliteSynchronous::Full)
-        .pragma("journal_size_limit", WAL_BYTES_KEPT)
-        .pragma("wal_autocheckpoint", WAL_PAGES_MAX)
-        .pragma("cache_size", WRITER_CACHE)
+/// A connection that cannot write.
+pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, BUSY_MS)
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .busy_timeout(Duration::from_millis(BUSY_MS))
-        .foreign_keys(true)
-        .disable_statement_logging()
-}
-
-fn reader(path: &Path) -> store::Reader {
-    let pool = SqlitePoolOptions::new()
-        .max_connections(READERS_MAX)
-        .acquire_timeout(Duration::from_millis(READER_WAIT_MS))
-        // A file needs no greeting, and a connection to it does not wear out.
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .connect_lazy_with(options(path).read_only(true));
-    Arc::new(Reader::new(pool))
+/// `access` and nothing else: no name is a URL. A connection is used by one thread at a time, so it needs no lock.
+fn connect(path: &Path, access: OpenFlags, busy_ms: u64) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::from_millis(busy_ms))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    Ok(connection)
 }
 
 /// Makes the file when there is none, readable by its owner alone: the system's own errors are clearer than
@@ -141,53 +127,83 @@ fn create(path: &Path) -> Result<(), Error> {
     Err(not_opened(path, why, Some(Arc::new(error))))
 }
 
+/// The one connection that writes, to a file that is there.
+fn to_write(path: &Path, limits: Limits) -> Result<Connection, Error> {
+    let mut tries = 1;
+    loop {
+        match try_to_write(path, limits) {
+            Err(Attempt::Busy(_)) if tries < OPEN_TRIES_MAX => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(OPEN_RETRY_MS));
+            }
+            Err(Attempt::Busy(error)) => return Err(meant(path, error)),
+            Err(Attempt::Final(error)) => return Err(error),
+            Ok(connection) => return Ok(connection),
+        }
+    }
+}
+
+fn try_to_write(path: &Path, limits: Limits) -> Result<Connection, Attempt> {
+    let failed = |error| Attempt::of(path, error);
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, limits.busy_ms).map_err(failed)?;
+    // Before anything is changed: the file may be another program's.
+    let before = version(&connection).map_err(failed)?;
+    known(path, &before).map_err(Attempt::Final)?;
+    let mode = connection.query_row("pragma journal_mode = wal", [], |row| row.get::<_, String>(0));
+    if mode.map_err(failed)? != "wal" {
+        let why = "its disk does not support the log that SQLite writes ahead; name a file on a local disk";
+        return Err(Attempt::Final(not_opened(path, why, None)));
+    }
+    durable(&connection, limits).map_err(failed)?;
+    // An error drops the connection, and with it the transaction.
+    connection.execute_batch("begin immediate").map_err(failed)?;
+    migrate(path, &connection)?;
+    connection.execute_batch("commit").map_err(failed)?;
+    Ok(connection)
+}
+
+/// How the writer writes: a commit is acknowledged once it is on the disk, and survives a loss of power.
+fn durable(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // These answer with what they are set to.
+    let ignored = |_: &rusqlite::Row<'_>| Ok(());
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES_KEPT, ignored)?;
+    connection.pragma_update(None, "cache_size", WRITER_CACHE)?;
+    if let Some(pages) = limits.pages_max {
+        connection.pragma_update_and_check(None, "max_page_count", pages, ignored)?;
+    }
+    Ok(())
+}
+
+/// Applies what is missing, within the transaction that is open.
+fn migrate(path: &Path, connection: &Connection) -> Result<(), Attempt> {
+    let failed = |error| Attempt::of(path, error);
+    // Again, now that nobody else writes: another process may have been first.
+    let before = version(connection).map_err(failed)?;
+    let applied = known(path, &before).map_err(Attempt::Final)?;
+    for migration in MIGRATIONS.iter().skip(applied) {
+        connection.execute_batch(migration).map_err(failed)?;
+    }
+    // Also where nothing was missing: a file that may only be read fails here, and not at the first append.
+    let count = MIGRATIONS.len();
+    let mark = format!("pragma application_id = {APPLICATION_ID}; pragma user_version = {count}");
+    connection.execute_batch(&mark).map_err(failed)
+}
+
 enum Attempt {
     /// Another process is opening or writing the file just now.
-    Busy(sqlx::Error),
+    Busy(rusqlite::Error),
     Final(Error),
 }
 
 impl Attempt {
-    fn of(path: &Path, error: sqlx::Error) -> Self {
+    fn of(path: &Path, error: rusqlite::Error) -> Self {
         match code(&error) {
             Some(BUSY) => Self::Busy(error),
             _ => Self::Final(meant(path, error)),
         }
     }
-}
-
-async fn connect(path: &Path, options: &SqliteConnectOptions) -> Result<SqliteConnection, Attempt> {
-    let failed = |error| Attempt::of(path, error);
-    let mut connection = options.connect().await.map_err(failed)?;
-    // Before anything is changed: the file may be another program's.
-    let before = version(&mut connection).await.map_err(failed)?;
-    known(path, before).map_err(Attempt::Final)?;
-    let mode = sqlx::query_scalar("pragma journal_mode = wal").fetch_one(&mut connection);
-    let mode: String = mode.await.map_err(failed)?;
-    if mode != "wal" {
-        let why = "its disk does not support the log that SQLite writes ahead; name a file on a local disk";
-        return Err(Attempt::Final(not_opened(path, why, None)));
-    }
-    sqlx::raw_sql("begin immediate").execute(&mut connection).await.map_err(failed)?;
-    migrate(path, &mut connection).await?;
-    sqlx::raw_sql("commit").execute(&mut connection).await.map_err(failed)?;
-    Ok(connection)
-}
-
-/// Applies what is missing, within the transaction that is open. An error drops the connection, and it with it.
-async fn migrate(path: &Path, connection: &mut SqliteConnection) -> Result<(), Attempt> {
-    let failed = |error| Attempt::of(path, error);
-    // Again, now that nobody else writes: another process may have been first.
-    let before = version(connection).await.map_err(failed)?;
-    let applied = known(path, before).map_err(Attempt::Final)?;
-    for migration in MIGRATIONS.iter().skip(applied) {
-        sqlx::raw_sql(*migration).execute(&mut *connection).await.map_err(failed)?;
-    }
-    // Also where nothing was missing: a file that may only be read fails here, and not at the first append.
-    let count = MIGRATIONS.len();
-    let mark = format!("pragma application_id = {APPLICATION_ID}; pragma user_version = {count}");
-    sqlx::raw_sql(AssertSqlSafe(mark)).execute(connection).await.map_err(failed)?;
-    Ok(())
 }
 
 /// What a file says of itself.
@@ -197,21 +213,20 @@ struct Version {
     tables: i64,
 }
 
-async fn version(connection: &mut SqliteConnection) -> Result<Version, sqlx::Error> {
-    let (application, migrations, tables) = sqlx::query_as(
+fn version(connection: &Connection) -> rusqlite::Result<Version> {
+    connection.query_row(
         "select (select application_id from pragma_application_id), \
          (select user_version from pragma_user_version), (select count(*) from sqlite_schema)",
+        [],
+        |row| Ok(Version { application: row.get(0)?, migrations: row.get(1)?, tables: row.get(2)? }),
     )
-    .fetch_one(connection)
-    .await?;
-    Ok(Version { application, migrations, tables })
 }
 
 /// How many migrations the file has had; an error when it is no record, or a newer one.
-fn known(path: &Path, version: Version) -> Result<usize, Error> {
+fn known(path: &Path, version: &Version) -> Result<usize, Error> {
     match version {
         Version { application: 0, migrations: 0, tables: 0 } => Ok(0),
-        Version { application: APPLICATION_ID, migrations, .. } => match usize::try_from(migrations) {
+        Version { application: APPLICATION_ID, migrations, .. } => match usize::try_from(*migrations) {
             Ok(applied) if applied <= MIGRATIONS.len() => Ok(applied),
             _ => Err(not_opened(path, "a newer version of chancery wrote it; update chancery", None)),
         },
@@ -219,7 +234,7 @@ fn known(path: &Path, version: Version) -> Result<usize, Error> {
     }
 }
 
-fn meant(path: &Path, error: sqlx::Error) -> Error {
+fn meant(path: &Path, error: rusqlite::Error) -> Error {
     let why = match code(&error) {
         Some(BUSY) => "another program holds it locked; stop that program",
         Some(READ_ONLY | CANNOT_OPEN) => {

@@ -1,89 +1,113 @@
 //! Reading. The functions take any connection, so that the writer reads within its transaction by the same
 //! statements as everybody else; [`Reader`] runs them on a connection of its own.
 
+use super::columns::{all_stored, digest, events};
 use super::{POLL_MS, failed};
 use crate::Error;
 use crate::rows::{RowKey, row_of};
 use crate::store::{Reads, StoredRow, limited, signed, unsigned};
 use crate::stored::{Head, Stored};
 use async_trait::async_trait;
-use event::{Digest, EventId, GlobalPosition, Position, StreamName, Timestamp};
+use event::{EventId, GlobalPosition, Position, StreamName, Timestamp};
 use fold::Row;
-use sqlx::sqlite::{SqlitePool, SqliteRow};
-use sqlx::{QueryBuilder, Row as _, SqliteConnection};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
-/// Events with their bodies, wherever those are kept. Text is fetched as bytes, so that a column that is no
-/// longer UTF-8 is read and found wrong, instead of failing a whole page without a name.
-macro_rules! events {
-    ($rest:literal) => {
-        concat!(
-            "select e.global_position, e.stream, e.position, e.id, e.kind, e.schema, e.at, e.actor, e.cause, ",
-            "e.label, coalesce(cast(e.body as blob), b.bytes) as body, e.blob, e.digest, e.chain ",
-            "from event e left join blob b on b.digest = e.blob ",
-            $rest
-        )
-    };
-}
+/// Readers at once: they hold no lock against the writer, and more than the machine has cores gain nothing.
+const READERS_MAX: usize = 4;
+/// How long a caller waits for a reader.
+const READER_WAIT_MS: u64 = 5_000;
 
 /// The triggers that keep events as they are; a record without one of these was opened to change.
 const GUARDS: &[&str] =
     &["blob_delete", "blob_insert", "blob_update", "event_delete", "event_insert", "event_update"];
 
-/// A pool of connections that cannot write.
-#[derive(Clone, Debug)]
+/// Connections that cannot write, each opened when it is first needed and kept.
+#[derive(Debug)]
 pub(crate) struct Reader {
-    pool: SqlitePool,
+    file: PathBuf,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    turns: Arc<Semaphore>,
 }
 
 impl Reader {
-    pub(super) fn new(pool: SqlitePool) -> Self {
-        Self { pool }
+    pub(super) fn new(file: PathBuf) -> Self {
+        Self { file, idle: Arc::default(), turns: Arc::new(Semaphore::new(READERS_MAX)) }
+    }
+
+    /// Reads on a thread that may wait, whatever becomes of the caller.
+    async fn ask<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let Ok(Ok(turn)) = tokio::time::timeout(Duration::from_millis(READER_WAIT_MS), turn).await else {
+            return Err(Error::unavailable("too many readers wait"));
+        };
+        let (file, idle) = (self.file.clone(), Arc::clone(&self.idle));
+        let reading = tokio::task::spawn_blocking(move || {
+            let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let connection = match kept {
+                Some(connection) => connection,
+                None => super::open::to_read(&file).map_err(failed)?,
+            };
+            let answer = read(&connection);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            drop(turn);
+            answer
+        });
+        reading.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
     }
 }
 
 #[async_trait]
 impl Reads for Reader {
     async fn stream(&self, stream: &StreamName, from: Position, limit: usize) -> Result<Vec<Stored>, Error> {
-        sqlx::query(events!("where e.stream = ? and e.position >= ? order by e.position limit ?"))
-            .bind(stream.as_str())
-            .bind(signed(from.0))
-            .bind(limited(limit))
-            .try_map(stored)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(failed)
+        let (stream, from, limit) = (stream.clone(), signed(from.0), limited(limit));
+        self.ask(move |connection| {
+            let of = events!("where e.stream = ? and e.position >= ? order by e.position limit ?");
+            all_stored(connection, of, params![stream.as_str(), from, limit]).map_err(failed)
+        })
+        .await
     }
 
     async fn all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
-        page(&mut *self.pool.acquire().await.map_err(failed)?, after, limit).await
+        self.ask(move |connection| page(connection, after, limit)).await
     }
 
     async fn at(&self, positions: &[GlobalPosition]) -> Result<Vec<Stored>, Error> {
-        sqlx::query(events!(
-            "where e.global_position in (select value from json_each(?)) order by e.global_position"
-        ))
-        .bind(list(positions.iter().map(|at| at.0)))
-        .try_map(stored)
-        .fetch_all(&self.pool)
+        let list = positions.iter().map(|at| signed(at.0)).collect::<serde_json::Value>().to_string();
+        self.ask(move |connection| {
+            let of = events!(
+                "where e.global_position in (select value from json_each(?)) order by e.global_position"
+            );
+            all_stored(connection, of, [list]).map_err(failed)
+        })
         .await
-        .map_err(failed)
     }
 
     async fn by_id(&self, id: &EventId) -> Result<Option<Stored>, Error> {
-        let found = by_ids(&mut *self.pool.acquire().await.map_err(failed)?, &[id]).await?;
-        Ok(found.into_iter().next())
+        let id = id.clone();
+        self.ask(move |connection| Ok(by_ids(connection, &[&id])?.into_iter().next())).await
     }
 
     async fn row(&self, projection: &str, key: &str) -> Result<Option<Row>, Error> {
-        let found = sqlx::query_as("select value, rank from row where projection = ? and key = ?");
-        let found: Option<(String, Option<i64>)> =
-            found.bind(projection).bind(key).fetch_optional(&self.pool).await.map_err(failed)?;
+        let (projection, key) = (projection.to_owned(), key.to_owned());
+        let found = self.ask(move |connection| row(connection, &projection, &key).map_err(failed)).await?;
         found.map(|(value, rank)| row_of(&value, rank)).transpose()
     }
 
     async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
-        rows(&mut *self.pool.acquire().await.map_err(failed)?, keys).await
+        let keys = keys.to_vec();
+        self.ask(move |connection| {
+            // One moment for all of them.
+            let moment = connection.unchecked_transaction().map_err(failed)?;
+            rows(&moment, &keys)
+        })
+        .await
     }
 
     async fn ranked(
@@ -92,51 +116,68 @@ impl Reads for Reader {
         at_least: i64,
         limit: usize,
     ) -> Result<Vec<(String, Row)>, Error> {
-        let found: Vec<(String, String, Option<i64>)> = sqlx::query_as(
-            "select key, value, rank from row where projection = ? and rank >= ? order by rank, key limit ?",
-        )
-        .bind(projection)
-        .bind(at_least)
-        .bind(limited(limit))
-        .fetch_all(&self.pool)
-        .await
-        .map_err(failed)?;
+        let (projection, limit) = (projection.to_owned(), limited(limit));
+        let found: Vec<(String, String, Option<i64>)> = self
+            .ask(move |connection| {
+                let ranked = "select key, value, rank from row where projection = ? and rank >= ? \
+                              order by rank, key limit ?";
+                let mut ranked = connection.prepare_cached(ranked).map_err(failed)?;
+                let found = ranked.query_map(params![projection, at_least, limit], |row| row.try_into());
+                found.and_then(Iterator::collect).map_err(failed)
+            })
+            .await?;
         let read = |(key, value, rank): (String, String, _)| Ok((key, row_of(&value, rank)?));
         found.into_iter().map(read).collect()
     }
 
     async fn rows(&self, after: (&str, &str), limit: usize) -> Result<Vec<StoredRow>, Error> {
-        sqlx::query_as(
-            "select projection, key, value, rank from row where (projection, key) > (?, ?) \
-             order by projection, key limit ?",
-        )
-        .bind(after.0)
-        .bind(after.1)
-        .bind(limited(limit))
-        .fetch_all(&self.pool)
+        let (projection, key, limit) = (after.0.to_owned(), after.1.to_owned(), limited(limit));
+        self.ask(move |connection| {
+            let after = "select projection, key, value, rank from row where (projection, key) > (?, ?) \
+                         order by projection, key limit ?";
+            let mut after = connection.prepare_cached(after).map_err(failed)?;
+            let found = after.query_map(params![projection, key, limit], |row| row.try_into());
+            found.and_then(Iterator::collect).map_err(failed)
+        })
         .await
-        .map_err(failed)
     }
 
     async fn head(&self) -> Result<Head, Error> {
-        head(&mut *self.pool.acquire().await.map_err(failed)?, HEAD).await
+        self.ask(head).await
     }
 
     async fn last(&self) -> Result<GlobalPosition, Error> {
-        let last = sqlx::query_scalar("select coalesce(max(global_position), 0) from event");
-        Ok(GlobalPosition(unsigned(last.fetch_one(&self.pool).await.map_err(failed)?)))
+        self.ask(|connection| {
+            let last = "select coalesce(max(global_position), 0) from event";
+            let last =
+                connection.prepare_cached(last).and_then(|mut last| last.query_row([], |row| row.get(0)));
+            Ok(GlobalPosition(unsigned(last.map_err(failed)?)))
+        })
+        .await
     }
 
     async fn cursor(&self, name: &str) -> Result<GlobalPosition, Error> {
-        let at = sqlx::query_scalar("select global_position from cursor where name = ?").bind(name);
-        let at: Option<i64> = at.fetch_optional(&self.pool).await.map_err(failed)?;
-        Ok(GlobalPosition(at.map_or(0, unsigned)))
+        let name = name.to_owned();
+        self.ask(move |connection| {
+            let mut at = connection
+                .prepare_cached("select global_position from cursor where name = ?")
+                .map_err(failed)?;
+            let at: Option<i64> = at.query_row([name], |row| row.get(0)).optional().map_err(failed)?;
+            Ok(GlobalPosition(at.map_or(0, unsigned)))
+        })
+        .await
     }
 
     async fn missing_guard(&self) -> Result<Option<&'static str>, Error> {
-        let names = sqlx::query_scalar("select name from sqlite_schema where type = 'trigger'");
-        let standing: Vec<String> = names.fetch_all(&self.pool).await.map_err(failed)?;
-        Ok(GUARDS.iter().find(|guard| !standing.iter().any(|name| name == *guard)).copied())
+        self.ask(|connection| {
+            let mut names = connection
+                .prepare_cached("select name from sqlite_schema where type = 'trigger'")
+                .map_err(failed)?;
+            let standing = names.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+            let standing: Vec<String> = standing.map_err(failed)?;
+            Ok(GUARDS.iter().find(|guard| !standing.iter().any(|name| name == *guard)).copied())
+        })
+        .await
     }
 
     async fn hear(&self) -> Option<GlobalPosition> {
@@ -145,108 +186,57 @@ impl Reads for Reader {
     }
 }
 
-pub(super) async fn page(
-    connection: &mut SqliteConnection,
+/// Events of the whole record after a place, in order.
+pub(super) fn page(
+    connection: &Connection,
     after: GlobalPosition,
     limit: usize,
 ) -> Result<Vec<Stored>, Error> {
-    sqlx::query(events!("where e.global_position > ? order by e.global_position limit ?"))
-        .bind(signed(after.0))
-        .bind(limited(limit))
-        .try_map(stored)
-        .fetch_all(connection)
-        .await
-        .map_err(failed)
+    let of = events!("where e.global_position > ? order by e.global_position limit ?");
+    all_stored(connection, of, params![signed(after.0), limited(limit)]).map_err(failed)
 }
 
-/// The rows under `keys`, in one statement.
-pub(super) async fn rows(
-    connection: &mut SqliteConnection,
-    keys: &[RowKey],
-) -> Result<Vec<StoredRow>, Error> {
-    let mut query =
-        QueryBuilder::new("select projection, key, value, rank from row where (projection, key) in (");
-    query.push_values(padded(keys), |mut pair, key| {
-        pair.push_bind(key.projection).push_bind(&key.key);
-    });
-    let query = query.push(")").build_query_as::<StoredRow>();
-    query.fetch_all(connection).await.map_err(failed)
+/// One row as it is stored: its value and rank.
+fn row(
+    connection: &Connection,
+    projection: &str,
+    key: &str,
+) -> rusqlite::Result<Option<(String, Option<i64>)>> {
+    let mut row =
+        connection.prepare_cached("select value, rank from row where projection = ? and key = ?")?;
+    row.query_row([projection, key], |row| row.try_into()).optional()
 }
 
-/// `items`, the last of them repeated until there are a power of two: what is looked for may be named twice, and
-/// few different statements stay prepared.
-pub(super) fn padded<T>(items: &[T]) -> impl Iterator<Item = &T> {
-    let surplus = items.len().next_power_of_two().saturating_sub(items.len());
-    items.iter().chain(items.last().into_iter().cycle().take(surplus))
+/// The rows under `keys` that there are.
+pub(super) fn rows(connection: &Connection, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
+    let mut found = Vec::new();
+    for key in keys {
+        if let Some((value, rank)) = row(connection, key.projection, &key.key).map_err(failed)? {
+            found.push((key.projection.to_owned(), key.key.clone(), value, rank));
+        }
+    }
+    Ok(found)
 }
 
-pub(super) async fn by_ids(
-    connection: &mut SqliteConnection,
-    ids: &[&EventId],
-) -> Result<Vec<Stored>, Error> {
-    sqlx::query(events!("where e.id in (select value from json_each(?))"))
-        .bind(list(ids.iter().map(|id| id.as_str())))
-        .try_map(stored)
-        .fetch_all(connection)
-        .await
-        .map_err(failed)
+/// The events of these ids that there are.
+pub(super) fn by_ids(connection: &Connection, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
+    let mut found = Vec::new();
+    for id in ids {
+        found.extend(all_stored(connection, events!("where e.id = ?"), [id.as_str()]).map_err(failed)?);
+    }
+    Ok(found)
 }
 
-macro_rules! head {
-    () => {
-        "select global_position, at, chain from event order by global_position desc limit 1"
-    };
-}
-
-pub(super) const HEAD: &str = head!();
-/// In one message to the database, since it precedes every commit.
-pub(super) const BEGIN_AND_HEAD: &str = concat!("begin immediate; ", head!());
-
-/// Where the record ends, asked by one of the two statements above.
-pub(super) async fn head(connection: &mut SqliteConnection, by: &'static str) -> Result<Head, Error> {
-    let last = sqlx::query_as(by).fetch_optional(connection).await.map_err(failed)?;
-    let Some((global_position, at, chain)): Option<(i64, i64, String)> = last else {
+/// Where the record ends.
+pub(super) fn head(connection: &Connection) -> Result<Head, Error> {
+    let mut last = connection
+        .prepare_cached("select global_position, at, chain from event order by global_position desc limit 1")
+        .map_err(failed)?;
+    let last = last.query_row([], |row| Ok((row.get(0)?, row.get(1)?, digest(row.get_ref(2)?.as_bytes()?))));
+    let Some((global_position, at, chain)) = last.optional().map_err(failed)? else {
         return Ok(Head::default());
     };
     let global_position = unsigned(global_position);
-    let chain = Digest::parse(&chain)
-        .ok_or_else(|| Error::corrupt(global_position, "the chain does not read", None))?;
+    let chain = chain.ok_or_else(|| Error::corrupt(global_position, "the chain does not read", None))?;
     Ok(Head { global_position, at: Timestamp(at), chain: Some(chain) })
-}
-
-/// By number, in the order of `events!`: a name would be looked for in every row anew.
-fn stored(row: SqliteRow) -> Result<Stored, sqlx::Error> {
-    let text = |column: usize| -> Result<String, sqlx::Error> { Ok(lossy(row.try_get(column)?)) };
-    let optional = |column: usize| -> Result<Option<String>, sqlx::Error> {
-        Ok(row.try_get::<Option<&[u8]>, _>(column)?.map(lossy))
-    };
-    Ok(Stored {
-        global_position: unsigned(row.try_get(0)?),
-        stream: text(1)?,
-        position: unsigned(row.try_get(2)?),
-        id: text(3)?,
-        kind: text(4)?,
-        schema: row.try_get(5)?,
-        at: Timestamp(row.try_get(6)?),
-        actor: text(7)?,
-        cause: optional(8)?,
-        label: text(9)?,
-        body: optional(10)?,
-        blob: optional(11)?,
-        digest: text(12)?,
-        chain: text(13)?,
-    })
-}
-
-/// Nearly all text is what it should be, which is quickly seen.
-pub(super) fn lossy(bytes: &[u8]) -> String {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(bytes).into_owned(),
-    }
-}
-
-/// A list as one argument, so that a statement is the same however many are asked for.
-pub(super) fn list<T: Into<serde_json::Value>>(items: impl Iterator<Item = T>) -> String {
-    serde_json::Value::Array(items.map(Into::into).collect()).to_string()
 }

@@ -1,8 +1,7 @@
 //! Writing: the one connection that does, and the statements of its transaction.
 
-use super::failed;
-use super::page;
-use super::read::{self, padded};
+use super::columns::{insert, write};
+use super::{failed, read};
 use crate::Error;
 use crate::canon::text;
 use crate::lease::Lease;
@@ -12,294 +11,231 @@ use crate::stored::{Head, Stored};
 use async_trait::async_trait;
 use event::{EventId, GlobalPosition, StreamName, Timestamp};
 use fold::Row;
-use sqlx::{Connection, QueryBuilder, SqliteConnection};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::cell::Cell;
 
-/// Events, rows or names of one statement, a power of two: beyond this nothing is gained.
-const ITEMS_AT_ONCE: usize = 64;
-/// So few items are one statement, whatever their number: what one call writes mostly.
-const ITEMS_AS_THEY_ARE_MAX: usize = 8;
+/// Pages of the log before they go back into the file, 32 MiB: a page that many commits change is then written there
+/// once. A start after a crash reads so much at most.
+const LOG_PAGES_MAX: i32 = 8_000;
+
+thread_local! {
+    /// How many pages the log held after the last commit of the writer that this thread runs.
+    static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
+}
 
 /// The connection that writes.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    connection: SqliteConnection,
+    connection: Connection,
 }
 
 impl Writer {
-    pub(super) fn new(connection: SqliteConnection) -> Self {
+    pub(super) fn new(connection: Connection) -> Self {
+        // In place of SQLite's own, which puts the log back within the commit that fills it.
+        connection.wal_hook(Some(|_, pages| {
+            LOG_PAGES.set(pages);
+            Ok(())
+        }));
         Self { connection }
     }
 
-    async fn run(&mut self, statement: &'static str) -> Result<(), Error> {
-        sqlx::query(statement).execute(&mut self.connection).await.map_err(failed)?;
+    /// Puts the log back into the file. What readers still need of it stays in it until the next time.
+    fn put_log_back(&self) {
+        let written = self.connection.query_row("pragma wal_checkpoint(passive)", [], |_| Ok(()));
+        if let Err(error) = written {
+            tracing::debug!(?error, "the log was not written back");
+        }
+    }
+
+    fn run(&self, statement: &'static str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(statement)?.execute([])?;
+        Ok(())
+    }
+
+    fn insert_all(&self, events: &[Stored]) -> rusqlite::Result<()> {
+        let mut insert = insert(&self.connection)?;
+        for event in events {
+            if let Some(digest) = &event.blob {
+                self.insert_blob(digest, event.body.as_deref().unwrap_or_default())?;
+            }
+            write(&mut insert, event)?;
+        }
         Ok(())
     }
 
     /// Two events may have the same large body: it is kept once.
-    async fn insert_blob(&mut self, digest: &str, body: &str) -> Result<(), Error> {
-        sqlx::query(
+    fn insert_blob(&self, digest: &str, body: &str) -> rusqlite::Result<()> {
+        let mut insert = self.connection.prepare_cached(
             "insert into blob (digest, bytes) select ?1, ?2 where not exists (select 1 from blob where digest = ?1)",
-        )
-        .bind(digest)
-        .bind(body.as_bytes())
-        .execute(&mut self.connection)
-        .await
-        .map_err(failed)?;
+        )?;
+        insert.execute(params![digest, body.as_bytes()])?;
         Ok(())
     }
 
-    async fn insert_some(&mut self, events: impl Iterator<Item = Stored> + Send) -> Result<(), Error> {
-        let mut query = QueryBuilder::new(
-            "insert into event (global_position, stream, position, id, kind, schema, at, actor, cause, label, body, \
-             blob, digest, chain) ",
-        );
-        query.push_values(events, |mut columns, event| {
-            let body = if event.blob.is_none() { event.body } else { None };
-            // Each text moves into the statement: it is not copied on the way.
-            columns
-                .push_bind(signed(event.global_position))
-                .push_bind(event.stream)
-                .push_bind(signed(event.position))
-                .push_bind(event.id)
-                .push_bind(event.kind)
-                .push_bind(event.schema)
-                .push_bind(event.at.0)
-                .push_bind(event.actor)
-                .push_bind(event.cause)
-                .push_bind(event.label)
-                .push_bind(body)
-                .push_bind(event.blob)
-                .push_bind(event.digest)
-                .push_bind(event.chain);
-        });
-        query.build().execute(&mut self.connection).await.map_err(failed)?;
+    fn find(&self, streams: &[&StreamName], ids: &[&EventId]) -> rusqlite::Result<Found> {
+        let mut found = Found::default();
+        let mut stands =
+            self.connection.prepare_cached("select max(position) from event where stream = ?")?;
+        for stream in streams {
+            let position: Option<i64> = stands.query_row([stream.as_str()], |row| row.get(0))?;
+            if let Some(position) = position {
+                found.streams.insert(stream.as_str().to_owned(), unsigned(position));
+            }
+        }
+        let mut named = self.connection.prepare_cached("select 1 from event where id = ?")?;
+        for id in ids {
+            if named.exists([id.as_str()])? {
+                found.ids.insert(id.as_str().to_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    fn put_all(&self, rows: &[(RowKey, Row)]) -> rusqlite::Result<()> {
+        let mut put = self.connection.prepare_cached(
+            "insert into row (projection, key, value, rank) values (?, ?, ?, ?) \
+             on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
+        )?;
+        for (key, row) in rows {
+            put.execute(params![key.projection, key.key, text(&row.value), row.rank])?;
+        }
         Ok(())
     }
-}
 
-/// How many of `left` items the next statement writes: all of a few, and of more a power of two, the largest first. What
-/// is written is written once, and few different statements stay prepared.
-fn portion(left: usize) -> usize {
-    if left <= ITEMS_AS_THEY_ARE_MAX {
-        return left;
+    fn remove_all(&self, keys: &[RowKey]) -> rusqlite::Result<()> {
+        let mut remove =
+            self.connection.prepare_cached("delete from row where projection = ? and key = ?")?;
+        for key in keys {
+            remove.execute([key.projection, &key.key])?;
+        }
+        Ok(())
     }
-    left.min(ITEMS_AT_ONCE).checked_ilog2().map_or(0, |log| 1 << log)
-}
 
-/// `items` in such portions.
-fn portions<T>(mut items: &[T]) -> impl Iterator<Item = &[T]> {
-    std::iter::from_fn(move || {
-        let (some, rest) = items.split_at_checked(portion(items.len()).max(1))?;
-        items = rest;
-        Some(some)
-    })
+    fn lease(&self, name: &str) -> rusqlite::Result<Option<Lease>> {
+        let mut lease =
+            self.connection.prepare_cached("select name, holder, token, until from lease where name = ?")?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Lease {
+                name: row.get(0)?,
+                holder: row.get(1)?,
+                token: unsigned(row.get(2)?),
+                until: Timestamp(row.get(3)?),
+            })
+        };
+        lease.query_row([name], read).optional()
+    }
+
+    fn keep_lease(&self, lease: &Lease) -> rusqlite::Result<()> {
+        let mut keep = self.connection.prepare_cached(
+            "insert into lease (name, holder, token, until) values (?, ?, ?, ?) on conflict (name) \
+             do update set holder = excluded.holder, token = excluded.token, until = excluded.until",
+        )?;
+        keep.execute(params![lease.name, lease.holder, signed(lease.token), lease.until.0])?;
+        Ok(())
+    }
+
+    fn keep_cursor(&self, name: &str, at: GlobalPosition) -> rusqlite::Result<()> {
+        let mut keep = self.connection.prepare_cached(
+            "insert into cursor (name, global_position) values (?, ?) \
+             on conflict (name) do update set global_position = excluded.global_position",
+        )?;
+        keep.execute(params![name, signed(at.0)])?;
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl Writes for Writer {
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     // `immediate` takes the write lock at once: with a plain `begin` two processes could read one head and both
     // build on it.
     async fn begin(&mut self) -> Result<Head, Error> {
-        read::head(&mut self.connection, read::BEGIN_AND_HEAD).await
+        self.run("begin immediate").map_err(failed)?;
+        read::head(&self.connection)
     }
 
     async fn commit(&mut self, _head: GlobalPosition) -> Result<(), Error> {
-        self.run("commit").await
+        self.run("commit").map_err(failed)
+    }
+
+    async fn rest(&mut self) {
+        if LOG_PAGES.get() >= LOG_PAGES_MAX {
+            self.put_log_back();
+            LOG_PAGES.set(0);
+        }
     }
 
     async fn rollback(&mut self) {
         // It fails when there is nothing to undo, since SQLite ends a transaction by itself on some errors.
-        if let Err(error) = self.run("rollback").await {
+        if let Err(error) = self.run("rollback") {
             tracing::debug!(?error, "nothing was rolled back");
         }
     }
 
     async fn savepoint(&mut self) -> Result<(), Error> {
-        self.run("savepoint here").await
+        self.run("savepoint here").map_err(failed)
     }
 
     async fn undo_to_savepoint(&mut self) -> Result<(), Error> {
-        self.run("rollback to here").await
+        self.run("rollback to here").map_err(failed)
     }
 
     async fn by_ids(&mut self, ids: &[&EventId]) -> Result<Vec<Stored>, Error> {
-        read::by_ids(&mut self.connection, ids).await
+        read::by_ids(&self.connection, ids)
     }
 
     async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
-        page::unread(&mut self.connection, after, limit).await
+        Ok(Unread::of(read::page(&self.connection, after, limit)?))
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {
-        let mut found = Vec::new();
-        for some in keys.chunks(ITEMS_AT_ONCE) {
-            found.extend(read::rows(&mut self.connection, some).await?);
-        }
-        Ok(found)
+        read::rows(&self.connection, keys)
     }
 
     async fn found(&mut self, streams: &[&StreamName], ids: &[&EventId]) -> Result<Found, Error> {
-        let mut found = Found::default();
-        if streams.is_empty() {
-            let query =
-                sqlx::query_scalar("select id from event where id in (select value from json_each(?))")
-                    .bind(read::list(ids.iter().map(|id| id.as_str())));
-            found.ids.extend(query.fetch_all(&mut self.connection).await.map_err(failed)?);
-            return Ok(found);
-        }
-        let mut ids = Some(ids);
-        for some in streams.chunks(ITEMS_AT_ONCE) {
-            let mut query = QueryBuilder::new(
-                "select column1, (select coalesce(max(position), 0) from event where stream = column1) from (",
-            );
-            query.push_values(padded(some), |mut name, stream| {
-                name.push_bind(stream.as_str());
-            });
-            query.push(") union all select id, null from event where id in (select value from json_each(");
-            // All ids with the first streams.
-            query.push_bind(read::list(ids.take().unwrap_or_default().iter().map(|id| id.as_str())));
-            let query = query.push("))").build_query_as();
-            let rows: Vec<(String, Option<i64>)> =
-                query.fetch_all(&mut self.connection).await.map_err(failed)?;
-            for (name, stands) in rows {
-                match stands.map(unsigned) {
-                    None => drop(found.ids.insert(name)),
-                    Some(0) => {}
-                    Some(stands) => drop(found.streams.insert(name, stands)),
-                }
-            }
-        }
-        Ok(found)
+        self.find(streams, ids).map_err(failed)
     }
 
     async fn insert(&mut self, events: Vec<Stored>) -> Result<(), Error> {
-        for event in &events {
-            if let Some(digest) = &event.blob {
-                self.insert_blob(digest, event.body.as_deref().unwrap_or_default()).await?;
-            }
-        }
-        let mut events = events.into_iter();
-        while events.len() > 0 {
-            let count = portion(events.len());
-            self.insert_some(events.by_ref().take(count)).await?;
-        }
-        Ok(())
+        self.insert_all(&events).map_err(failed)
     }
 
     async fn put_rows(&mut self, rows: &[(RowKey, Row)]) -> Result<(), Error> {
-        for some in portions(rows) {
-            let mut query = QueryBuilder::new("insert into row (projection, key, value, rank) ");
-            query.push_values(some, |mut columns, (key, row)| {
-                columns
-                    .push_bind(key.projection)
-                    .push_bind(&key.key)
-                    .push_bind(text(&row.value))
-                    .push_bind(row.rank);
-            });
-            query.push(
-                " on conflict (projection, key) do update set value = excluded.value, rank = excluded.rank",
-            );
-            query.build().execute(&mut self.connection).await.map_err(failed)?;
-        }
-        Ok(())
+        self.put_all(rows).map_err(failed)
     }
 
     async fn remove_rows(&mut self, keys: &[RowKey]) -> Result<(), Error> {
-        for some in keys.chunks(ITEMS_AT_ONCE) {
-            let mut query = QueryBuilder::new("delete from row where (projection, key) in (");
-            query.push_values(padded(some), |mut pair, key| {
-                pair.push_bind(key.projection).push_bind(&key.key);
-            });
-            query.push(")").build().execute(&mut self.connection).await.map_err(failed)?;
-        }
-        Ok(())
+        self.remove_all(keys).map_err(failed)
     }
 
     async fn clear_rows(&mut self) -> Result<(), Error> {
-        self.run("delete from row").await
+        self.run("delete from row").map_err(failed)
     }
 
     async fn leases(&mut self, names: &[&str]) -> Result<Vec<Lease>, Error> {
-        let mut found = Vec::new();
-        for some in names.chunks(ITEMS_AT_ONCE) {
-            let mut query = QueryBuilder::new("select name, holder, token, until from lease where name in (");
-            let mut list = query.separated(", ");
-            for name in padded(some) {
-                list.push_bind(*name);
-            }
-            let query = query.push(")").build_query_as();
-            let rows: Vec<(String, String, i64, i64)> =
-                query.fetch_all(&mut self.connection).await.map_err(failed)?;
-            found.extend(rows.into_iter().map(|(name, holder, token, until)| Lease {
-                name,
-                holder,
-                token: unsigned(token),
-                until: Timestamp(until),
-            }));
-        }
-        Ok(found)
+        let found = names.iter().filter_map(|name| self.lease(name).transpose());
+        found.collect::<Result<_, _>>().map_err(failed)
     }
 
     async fn put_lease(&mut self, lease: &Lease) -> Result<(), Error> {
-        sqlx::query(
-            "insert into lease (name, holder, token, until) values (?, ?, ?, ?) on conflict (name) \
-             do update set holder = excluded.holder, token = excluded.token, until = excluded.until",
-        )
-        .bind(&lease.name)
-        .bind(&lease.holder)
-        .bind(signed(lease.token))
-        .bind(lease.until.0)
-        .execute(&mut self.connection)
-        .await
-        .map_err(failed)?;
-        Ok(())
+        self.keep_lease(lease).map_err(failed)
     }
 
     async fn put_cursor(&mut self, name: &str, at: GlobalPosition) -> Result<(), Error> {
-        sqlx::query(
-            "insert into cursor (name, global_position) values (?, ?) \
-             on conflict (name) do update set global_position = excluded.global_position",
-        )
-        .bind(name)
-        .bind(signed(at.0))
-        .execute(&mut self.connection)
-        .await
-        .map_err(failed)?;
-        Ok(())
+        self.keep_cursor(name, at).map_err(failed)
     }
 
-    async fn end(mut self: Box<Self>) {
+    async fn end(self: Box<Self>) {
         // The log goes back into the file, also while somebody still reads, so that the file by itself is the record.
-        if let Err(error) = self.run("pragma wal_checkpoint(passive)").await {
-            tracing::debug!(?error, "the log was not written back");
-        }
-        if let Err(error) = self.connection.close().await {
+        self.put_log_back();
+        if let Err((_, error)) = self.connection.close() {
             tracing::warn!(
                 ?error,
                 "the record's connection did not end cleanly; its log is read at the next start"
             );
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ITEMS_AS_THEY_ARE_MAX, ITEMS_AT_ONCE, padded, portions};
-
-    #[test]
-    fn portions_hold_every_item_once_in_order_and_padding_adds_only_the_last() {
-        let items: Vec<usize> = (0..3 * ITEMS_AT_ONCE + 7).collect();
-        for count in 0..items.len() {
-            let some = &items[..count];
-            assert_eq!(portions(some).flatten().copied().collect::<Vec<_>>(), some);
-            assert!(
-                portions(some)
-                    .all(|some| some.len() <= ITEMS_AS_THEY_ARE_MAX || some.len().is_power_of_two())
-            );
-            let padded: Vec<usize> = padded(some).copied().collect();
-            assert_eq!(padded[..count], *some);
-            assert!(padded[count..].iter().all(|item| item + 1 == count));
-            assert!(count == 0 || padded.len().is_power_of_two());
         }
     }
 }

@@ -107,8 +107,8 @@ async fn the_same_append_sent_twice_at_once_is_one_event(place: Place) {
 #[tokio::test]
 async fn a_record_that_another_program_holds_locked_is_unavailable_and_comes_back() {
     let place = Place::sqlite();
-    let options = crate::sqlite::writing(place.path()).busy_timeout(std::time::Duration::from_millis(50));
-    let (reader, database) = crate::sqlite::open_with(place.path(), options).await.unwrap();
+    let short = crate::sqlite::Limits { busy_ms: 50, ..crate::sqlite::Limits::default() };
+    let (reader, database) = crate::sqlite::open_with(place.path(), short).await.unwrap();
     let record = Record::open(reader, Some((database, place.clock.clone()))).await.unwrap();
     let mut other = place.raw().await;
     sqlx::raw_sql("begin immediate").execute(&mut other).await.unwrap();

@@ -98,7 +98,7 @@ async fn no_acknowledged_event_is_lost_when_its_process_is_killed(place: Place) 
 #[tokio::test]
 async fn a_full_disk_turns_an_append_away_whole_and_keeps_what_it_acknowledged() {
     let place = Place::sqlite();
-    let small = file::writing(place.path()).pragma("max_page_count", "60");
+    let small = file::Limits { pages_max: Some(60), ..file::Limits::default() };
     let (reader, database) = file::open_with(place.path(), small).await.unwrap();
     let record = Record::open(reader, Some((database, place.clock.clone()))).await.unwrap();
     let large = || vec![said("small"), proposed("large", delivery(json!("x".repeat(1_000_000))))];
