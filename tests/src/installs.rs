@@ -196,7 +196,7 @@ fn bearer(headers: &HeaderMap) -> String {
 }
 
 /// The fields of a query or a form.
-fn fields(text: &str) -> BTreeMap<String, String> {
+pub(crate) fn fields(text: &str) -> BTreeMap<String, String> {
     let decoded = |text: &str| {
         let mut bytes = Vec::new();
         let mut rest = text.bytes();

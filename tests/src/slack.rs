@@ -240,8 +240,9 @@ async fn auth_test(
         .into_response()
 }
 
-async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) -> Response {
     note_token(&inner, &headers);
+    let body = axum::Json(said(&body));
     let mood = inner.lock().unwrap().mood;
     if mood == Mood::NotInChannel {
         return axum::Json(json!({"ok": false, "error": "not_in_channel"})).into_response();
@@ -288,6 +289,11 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     }
     let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
+}
+
+/// What a call says: as JSON, or as a form, which Slack takes too and its own libraries send.
+fn said(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| json!(crate::installs::fields(body)))
 }
 
 /// Both methods that show messages, newest first, a page of one at a time. A message arrived when it arrived, whatever

@@ -443,18 +443,6 @@ impl Config {
         self.owner().map(drop)
     }
 
-    /// Whether Slack's deliveries come over a connection that the office opens.
-    #[must_use]
-    pub fn has_socket(&self) -> bool {
-        self.slack.as_ref().is_some_and(|slack| slack.socket)
-    }
-
-    /// Where tokens are kept that services give to the office.
-    #[must_use]
-    pub fn tokens_folder(&self) -> PathBuf {
-        self.vault.tokens.clone().unwrap_or_else(|| self.record.keys.with_extension("tokens"))
-    }
-
     /// Where compiled guests are kept.
     #[must_use]
     pub fn cache_folder(&self) -> PathBuf {

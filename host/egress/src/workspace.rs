@@ -168,7 +168,9 @@ fn given(status: StatusCode, body: &[u8], wait_ms: Option<u64>) -> Result<TokenG
         let code = said.get("error").and_then(Value::as_str).map(word).ok_or_else(no_token)?;
         return Err(TokenRefused::No { code, wait_ms });
     }
-    let token = |said: &Value, key: &str| said.get(key).and_then(Value::as_str).and_then(|text| Secret::given(text.to_owned()));
+    let token = |said: &Value, key: &str| {
+        said.get(key).and_then(Value::as_str).and_then(|text| Secret::given(text.to_owned()))
+    };
     let access = token(&said, "access_token").ok_or_else(no_token)?;
     let refresh = token(&said, "refresh_token");
     let expires_in_s = said.get("expires_in").and_then(Value::as_i64).filter(|seconds| *seconds > 0);

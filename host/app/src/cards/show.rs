@@ -52,8 +52,8 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
         _ => None,
     };
     let Some(state) = card::outcome(fact, given_by) else { return Ok(()) };
-    let sent = told(desk, &row.asked_as, CARD).await?.sent;
-    let at = |key: &str| sent.as_ref()?.get(key)?.as_str();
+    let told = told(desk, &row.asked_as, CARD).await?;
+    let at = |key: &str| told.sent.as_ref()?.get(key)?.as_str();
     let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else { return Ok(()) };
     let Some(Event { fact: Fact::ApprovalAsked(asked), label, .. }) =
         desk.office.record.event(&row.asked_as).await?
@@ -61,6 +61,7 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
         return Ok(());
     };
     let input = card::decided(&asked, &arguments(&asked), channel, ts, &state);
+    let input = card::where_it_was(input, told.input.as_ref());
     let mut duty = duty(event, event, &asked, card::TOOL_CARD_UPDATE, input);
     duty.label = label.join(&event.label);
     if let Fact::ApprovalDenied(body) = fact

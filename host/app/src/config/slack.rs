@@ -1,6 +1,6 @@
 //! `[slack]`: how what people say in Slack reaches the office, and how the office comes into a workspace.
 
-use super::{LiveConfig, SecretSource};
+use super::{Config, LiveConfig, SecretSource};
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +57,14 @@ pub struct InstallConfig {
 
 fn authorize() -> String {
     AUTHORIZE.to_owned()
+}
+
+impl Config {
+    /// Whether Slack's deliveries come over a connection that the office opens.
+    #[must_use]
+    pub fn has_socket(&self) -> bool {
+        self.slack.as_ref().is_some_and(|slack| slack.socket)
+    }
 }
 
 impl SlackConfig {

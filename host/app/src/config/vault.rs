@@ -1,5 +1,6 @@
 //! `[vault]`: where the keys of persons are kept, and the tokens that services give to the office.
 
+use super::Config;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,14 @@ pub struct VaultConfig {
     /// The folder of tokens that services give to the office; it is made when it is needed. Every host of one record
     /// uses the same.
     pub tokens: Option<PathBuf>,
+}
+
+impl Config {
+    /// Where tokens are kept that services give to the office.
+    #[must_use]
+    pub fn tokens_folder(&self) -> PathBuf {
+        self.vault.tokens.clone().unwrap_or_else(|| self.record.keys.with_extension("tokens"))
+    }
 }
 
 /// Refuses a folder of secrets in the folder of the journal, from where they would be committed and pushed: keys with what

@@ -2,8 +2,8 @@
 
 use super::{Desk, weigh};
 use anyhow::Result;
-use converse::card;
 use converse::assistant::{TOOL_ASSISTANT, naming, opened, suggesting};
+use converse::card;
 use event::{DeliveryClassified, Event, Fact, PlaceKind, TurnOpened};
 use fold::message::{TopicRow, Topics};
 use fold::{Projection, decode};
