@@ -349,3 +349,30 @@ async fn an_office_starts_while_one_of_its_workspaces_is_lost_and_is_silent_ther
     assert_eq!((kit.slack.posts().len(), kit.slack.posts_with(TOKEN).len()), (1, 1));
     office.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_office_that_is_in_no_workspace_starts_and_is_in_one_once_somebody_has_installed_it() {
+    let kit = installable(&[OTHER]).await;
+    let config = kit.write();
+    let text = std::fs::read_to_string(&config).unwrap();
+    let without: Vec<&str> = text.lines().filter(|line| !line.starts_with("\"slack.bot-token\"")).collect();
+    std::fs::write(&config, without.join("\n")).unwrap();
+    let doctor = host::run(&config, &["doctor"]);
+    assert!(doctor.status.success(), "{}", String::from_utf8_lossy(&doctor.stdout));
+    let running = tests::Host::serve(&config).await;
+    kit.slack.installs.next(OTHER);
+    let begun = visit(&running.url, "/slack/install", "").await;
+    let (origin, path) = split(&begun.location);
+    let back = visit(&origin, &path, "").await;
+    let done = visit(&running.url, &split(&back.location).1, &begun.cookie).await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    assert_eq!(tests::office::deliver(&running.url, &mention("Ev1", OTHER, "1.000001")).await, 200);
+    let began = std::time::Instant::now();
+    while kit.slack.posts().is_empty() {
+        assert!(began.elapsed().as_secs() < 60, "nobody was answered");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let said = host::run(&config, &["slack", "doctor"]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains(&format!("{} in {OTHER}", Member::of(OTHER).user)), "{said}");
+}
