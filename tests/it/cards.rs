@@ -301,6 +301,7 @@ async fn a_click_and_an_answer_from_before_a_restart_are_acted_on_once_after_it(
         record: rest.record.clone(),
         host: PrincipalId::host(),
         keys,
+        installs: None,
         clock: rest.clock.clone(),
         journal: None,
         socket: None,

@@ -4,11 +4,13 @@
 
 mod accounts;
 mod approvals;
+mod bolt;
 mod boundaries;
 mod canary;
 mod cards;
 mod converse;
 mod crash;
+mod day;
 mod effects;
 mod flow;
 mod guards;
@@ -34,3 +36,4 @@ mod start;
 mod traces;
 mod turn;
 mod turn_killed;
+mod workspaces;

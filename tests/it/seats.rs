@@ -381,8 +381,16 @@ async fn a_refusal_is_raised_listed_and_lifted_by_the_owner() {
     assert!(refused(&config, &past).await.contains("has passed"));
     let wrong = cli(&config, &["refusal", "raise", "web.fetch", "--reason", "x"]).await;
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("`tool:web.fetch`"));
-    let unknown = done(&config, &["refusal", "raise", "seat:seat_typo", "--reason", "x"]).await;
-    assert!(unknown.contains("note: the record has no seat `seat_typo`"), "{unknown}");
+    for (slip, said) in [
+        ("seat:seat_typo", "no seat `seat_typo`"),
+        ("tool:nope", "offers `nope`"),
+        ("tool:web.fech", "offers `web.fech`"),
+    ] {
+        let no = refused(&config, &["refusal", "raise", slip, "--reason", "x"]).await;
+        assert!(no.contains(said) && no.contains("--ahead"), "{no}");
+    }
+    let ahead = done(&config, &["refusal", "raise", "seat:seat_typo", "--reason", "x", "--ahead"]).await;
+    assert!(ahead.contains("note: the record has no seat `seat_typo`"), "{ahead}");
     done(&config, &["refusal", "lift", "tool:web.fetch", "--reason", "enough"]).await;
     done(&config, &["refusal", "lift", "seat:seat_typo", "--reason", "a slip"]).await;
     assert_eq!(done(&config, &["refusal", "list"]).await, "nothing stands refused\n");

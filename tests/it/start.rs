@@ -100,7 +100,61 @@ async fn doctor_says_what_is_missing_and_what_is_there() {
     let bad = run(&config, &["doctor"]);
     let said = String::from_utf8_lossy(&bad.stdout).into_owned();
     assert!(!bad.status.success() && said.contains("slack.bot-token"), "{said}");
-    assert!(said.contains("warning: guests may reach"), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("warn") && line.contains("guests may reach")), "{said}");
+    assert!(!said.contains("ok    egress"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_misses_what_a_socket_and_an_installation_need() {
+    let mut kit = Kit::new().await;
+    kit.slack_more =
+        "socket = true\n[slack.install]\nclient_id = \"1.2\"\nurl = \"https://office.example.com\"\n\
+        workspaces = [\"T0123ABCD\"]\n"
+            .to_owned();
+    let config = kit.write();
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("\"slack.app-token\"", "\"other\"")).unwrap();
+    let output = run(&config, &["doctor"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!output.status.success(), "{said}");
+    for missing in
+        ["`slack.app-token` is not in `[credentials]`", "`slack.client-secret` is not in `[credentials]`"]
+    {
+        assert!(
+            said.lines().any(|line| line.starts_with("NOT") && line.contains(missing)),
+            "{missing}: {said}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_asked_for_and_is_not_there_is_said_and_is_no_success() {
+    let kit = Kit::new().await;
+    let config = kit.write();
+    let said = |arguments: &[&str]| {
+        let output = run(&config, arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let none = said(&["turn", "list"]);
+    assert!(none.contains("chancery serve") && none.contains("chancery chat"), "{none}");
+    let office = kit.open().await;
+    let turn = said(&["effect", "list", "--turn", "turn_01"]);
+    assert!(turn.contains("the record has no turn `turn_01`"), "{turn}");
+    let folder = kit.folder().join("plugins");
+    std::fs::create_dir(&folder).unwrap();
+    let shown = folder.display().to_string();
+    let empty = said(&["plugin", "inspect", &shown]);
+    assert!(empty.contains("is a folder, and there is no component in it"), "{empty}");
+    std::fs::copy(guests().join("web.wasm"), folder.join("web.wasm")).unwrap();
+    let one = said(&["plugin", "inspect", &shown]);
+    assert!(one.contains("did you mean") && one.contains("web.wasm"), "{one}");
+    std::fs::write(folder.join("plugin.toml"), "name = \"web\"").unwrap();
+    let manifest = said(&["plugin", "inspect", &folder.join("plugin.toml").display().to_string()]);
+    assert!(manifest.contains("is the manifest of a plugin and not the plugin"), "{manifest}");
+    let absent = said(&["plugin", "inspect", &folder.join("no.wasm").display().to_string()]);
+    assert!(absent.contains("there is no file") && !absent.contains("os error"), "{absent}");
+    office.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

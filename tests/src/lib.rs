@@ -6,8 +6,12 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+pub mod bolt;
+pub mod courier;
+pub mod day;
 pub mod emulate;
 pub mod host;
+pub mod installs;
 pub mod office;
 pub mod provider;
 pub mod python;
@@ -18,6 +22,7 @@ pub mod slack;
 pub mod socket;
 pub mod story;
 pub mod variant;
+pub mod visit;
 
 pub use host::Host;
 pub use office::{Kit, Office};

@@ -27,6 +27,8 @@ pub struct Kit {
     pub script: String,
     /// The budget of a day, in dollars.
     pub day: String,
+    /// The budget of a month, in dollars.
+    pub month: String,
     /// The most steps of a turn.
     pub steps_max: u32,
     /// How long a turn's lease lasts, in milliseconds.
@@ -37,6 +39,8 @@ pub struct Kit {
     pub loopback: Vec<String>,
     /// Lines put at the end of the configuration.
     pub more: String,
+    /// Lines put into `[credentials]`.
+    pub credentials: String,
     /// Lines put into `[slack]`.
     pub slack_more: String,
     /// What the front desk may call beside what it may call anyway.
@@ -85,11 +89,13 @@ impl Kit {
             schema: None,
             script: std::fs::read_to_string(repository().join("demo/story.toml")).unwrap(),
             day: "5.00".to_owned(),
+            month: "50.00".to_owned(),
             steps_max: 60,
             lease_ms: 60_000,
             drill: false,
             loopback: Vec::new(),
             more: String::new(),
+            credentials: String::new(),
             slack_more: String::new(),
             grants: Vec::new(),
             port: 0,
@@ -153,11 +159,12 @@ signing_secrets = [{{ file = "signing-secret" }}]
 [credentials]
 "slack.bot-token" = {{ file = "bot-token" }}
 "slack.app-token" = {{ file = "app-token" }}
+{credentials}
 [egress]
 loopback = [{loopback}]
 [purse]
 day = "{day}"
-month = "50.00"
+month = "{month}"
 [[seat]]
 name = "seat_front-desk"
 role = "assistant"
@@ -182,11 +189,13 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
                 .join(", "),
             grants = self.grants.iter().map(|grant| format!("{grant:?}, ")).collect::<String>(),
             owner = self.owner,
+            credentials = self.credentials,
             slack_more = self.slack_more,
             steps = self.steps_max,
             lease = self.lease_ms,
             drill = self.drill,
             day = self.day,
+            month = self.month,
         );
         self.plugin(&mut text, "terminal", "");
         self.plugin(&mut text, "scripted", "settings_from = { script = \"script.toml\" }\n");
@@ -229,6 +238,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             record: built.record.clone(),
             host: event::PrincipalId::host(),
             keys: app::wire::signing_keys(&built.config).unwrap(),
+            installs: app::workspaces::installs(&built).unwrap(),
             clock: built.clock.clone(),
             journal: None,
             socket: None,
@@ -347,7 +357,8 @@ pub async fn post(url: &str, headers: &[(&str, String)], body: String) -> Option
     post_as(url, "application/json", headers, body).await
 }
 
-async fn post_as(url: &str, content_type: &str, headers: &[(&str, String)], body: String) -> Option<u16> {
+/// Posts a body of this type to the events address of `url`; the HTTP status, or nothing when nobody answered.
+pub async fn post_as(url: &str, content_type: &str, headers: &[(&str, String)], body: String) -> Option<u16> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let authority = url.strip_prefix("http://").unwrap();
     let mut stream = tokio::net::TcpStream::connect(authority).await.ok()?;

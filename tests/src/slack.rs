@@ -4,6 +4,7 @@
 
 pub mod live;
 
+use crate::installs::Installs;
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -43,6 +44,8 @@ pub enum Mood {
 
 struct Inner {
     posts: Vec<Value>,
+    /// The bearer token that each post came with.
+    senders: Vec<String>,
     /// When each post arrived, in milliseconds since 1970.
     arrived: Vec<i64>,
     /// How often history or replies were asked for.
@@ -68,6 +71,8 @@ struct Inner {
 pub struct Slack {
     /// `http://127.0.0.1:port`.
     pub origin: String,
+    /// Which token is whose, and how one is got.
+    pub installs: Installs,
     inner: Arc<Mutex<Inner>>,
 }
 
@@ -76,6 +81,7 @@ impl Slack {
     pub async fn serve() -> Self {
         let inner = Arc::new(Mutex::new(Inner {
             posts: Vec::new(),
+            senders: Vec::new(),
             arrived: Vec::new(),
             looked: 0,
             history_error: None,
@@ -90,8 +96,12 @@ impl Slack {
             mood: Mood::Good,
             live: live::Live::default(),
         }));
-        let router = live::routes(Router::new())
+        let installs = Installs::default();
+        let who = Router::new()
             .route("/api/auth.test", any(auth_test))
+            .with_state((inner.clone(), installs.clone()))
+            .merge(installs.routes());
+        let router = live::routes(Router::new())
             .route("/api/chat.postMessage", post(post_message))
             .route("/api/conversations.history", get(history))
             .route("/api/conversations.replies", get(history))
@@ -104,11 +114,20 @@ impl Slack {
             .route("/files-pri/{name}", get(file))
             .route("/files-tmb/{name}", get(file))
             .route("/api/apps.connections.open", any(sockets))
-            .with_state(inner.clone());
+            .with_state(inner.clone())
+            .merge(who);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { origin, inner }
+        Self { origin, installs, inner }
+    }
+
+    /// The messages that arrived with this token.
+    pub fn posts_with(&self, token: &str) -> Vec<Value> {
+        let inner = self.inner.lock().unwrap();
+        let bearer = format!("Bearer {token}");
+        let all = inner.posts.iter().zip(&inner.senders);
+        all.filter(|(_, sender)| **sender == bearer).map(|(post, _)| post.clone()).collect()
     }
 
     /// Keeps a file, and smaller renditions of it: the file as a message names it.
@@ -199,8 +218,19 @@ fn note_token(inner: &Arc<Mutex<Inner>>, headers: &HeaderMap) {
     inner.lock().unwrap().tokens.push(token.to_owned());
 }
 
-async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
+async fn auth_test(
+    State((inner, installs)): State<(Arc<Mutex<Inner>>, Installs)>,
+    headers: HeaderMap,
+) -> Response {
     note_token(&inner, &headers);
+    if installs.is_dead(&headers) {
+        return axum::Json(json!({"ok": false, "error": "account_inactive"})).into_response();
+    }
+    if let Some(member) = installs.member(&headers) {
+        let answer = json!({"ok": true, "url": "https://some.slack.com/", "team": "Some", "user": "chancery",
+            "team_id": member.team, "user_id": member.user, "bot_id": member.bot, "is_enterprise_install": false});
+        return ([("x-oauth-scopes", installs.scopes())], axum::Json(answer)).into_response();
+    }
     let scopes = [("x-oauth-scopes", "app_mentions:read,chat:write,channels:history")];
     (
         scopes,
@@ -210,8 +240,9 @@ async fn auth_test(State(inner): Shared, headers: HeaderMap) -> Response {
         .into_response()
 }
 
-async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
+async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) -> Response {
     note_token(&inner, &headers);
+    let body = axum::Json(said(&body));
     let mood = inner.lock().unwrap().mood;
     if mood == Mood::NotInChannel {
         return axum::Json(json!({"ok": false, "error": "not_in_channel"})).into_response();
@@ -240,6 +271,8 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     let ts = {
         let mut inner = inner.lock().unwrap();
         inner.posts.push(body.0.clone());
+        let sender = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        inner.senders.push(sender.to_owned());
         inner.arrived.push(record::Clock::now(&record::SystemClock).0);
         ts_of(inner.posts.len())
     };
@@ -256,6 +289,11 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: axum::Json
     }
     let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
+}
+
+/// What a call says: as JSON, or as a form, which Slack takes too and its own libraries send.
+fn said(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| json!(crate::installs::fields(body)))
 }
 
 /// Both methods that show messages, newest first, a page of one at a time. A message arrived when it arrived, whatever
@@ -436,6 +474,15 @@ pub fn signed(secret: &str, seconds: i64, body: &str) -> [(&'static str, String)
     mac.update(format!("v0:{seconds}:{body}").as_bytes());
     let signature = format!("v0={}", hex::encode(mac.finalize().into_bytes()));
     [("x-slack-request-timestamp", seconds.to_string()), ("x-slack-signature", signature)]
+}
+
+/// `payload` as it comes from the workspace `team`, where the office has a user of its own.
+pub fn from_team(mut payload: Value, team: &str) -> Value {
+    payload["team_id"] = json!(team);
+    payload["authorizations"][0]["team_id"] = json!(team);
+    payload["authorizations"][0]["user_id"] = json!(crate::installs::Member::of(team).user);
+    payload["event"]["team"] = json!(team);
+    payload
 }
 
 /// A `message` event of `user` in `channel`.

@@ -8,6 +8,7 @@ mod gate;
 mod plugin;
 mod purse;
 mod record;
+mod slack;
 mod turn;
 
 use std::ffi::OsStr;
@@ -34,6 +35,7 @@ enum Part {
     Plugin(plugin::Options),
     Purse(purse::Options),
     Record(record::Options),
+    Slack(slack::Options),
     Turn(turn::Options),
 }
 
@@ -47,6 +49,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
         Part::Plugin(options) => plugin::run(options),
         Part::Purse(options) => purse::run(options),
         Part::Record(options) => record::run(options),
+        Part::Slack(options) => slack::run(options),
         Part::Turn(options) => turn::run(options),
     }
 }

@@ -5,6 +5,7 @@
 
 mod apt;
 mod bench;
+mod day;
 mod demo;
 mod guests;
 mod paths;
@@ -29,6 +30,7 @@ struct Line {
 #[derive(Debug, Subcommand)]
 enum Task {
     Bench(bench::Options),
+    Day(day::Options),
     Guests(guests::Options),
     Demo(demo::Options),
     Test(test::Options),
@@ -37,6 +39,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Line::parse().task {
         Task::Bench(options) => bench::run(&options),
+        Task::Day(options) => day::run(&options),
         Task::Guests(options) => guests::run(&options),
         Task::Demo(options) => demo::run(&options),
         Task::Test(options) => test::run(&options),

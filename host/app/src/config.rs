@@ -12,6 +12,7 @@ mod live;
 mod models;
 mod plugins;
 pub mod purse;
+mod slack;
 mod steering;
 mod telemetry;
 mod vault;
@@ -24,6 +25,7 @@ pub use live::{LiveConfig, Progress, PromptConfig, Streams};
 pub use models::{ModelConfig, Profile};
 pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
+pub use slack::{InstallConfig, SlackConfig, WorkspaceConfig};
 pub use steering::SteeringConfig;
 pub use telemetry::TelemetryConfig;
 pub use vault::VaultConfig;
@@ -42,6 +44,7 @@ pub const ENV_PREFIX: &str = "CHANCERY_";
 const ENV_NOT_SETTINGS: &[&str] = &[
     "CHANCERY_BIN",
     "CHANCERY_CONFIG",
+    "CHANCERY_DAY",
     "CHANCERY_GUESTS",
     "CHANCERY_LOG",
     "CHANCERY_TEST_POSTGRES",
@@ -231,21 +234,6 @@ fn local_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 4900))
 }
 
-/// The Slack workspace.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlackConfig {
-    /// The signing secret, and during a rotation the one before it. Only a socket does without.
-    #[serde(default)]
-    pub signing_secrets: Vec<SecretSource>,
-    /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
-    #[serde(default)]
-    pub socket: bool,
-    /// What people see while the office works, and as it answers.
-    #[serde(default)]
-    pub live: LiveConfig,
-}
-
 /// Where a secret is found. Never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
@@ -391,7 +379,8 @@ impl Config {
             plugin.settings_from.values_mut().for_each(anchor);
             plugin.directories.iter_mut().for_each(|directory| anchor(&mut directory.path));
         }
-        let secrets = self.slack.iter_mut().flat_map(|slack| slack.signing_secrets.iter_mut());
+        self.vault.tokens.iter_mut().for_each(anchor);
+        let secrets = self.slack.iter_mut().flat_map(|slack| slack.secrets_mut());
         let credentials = self.credentials.values_mut().map(|credential| &mut credential.source);
         for source in secrets.chain(credentials) {
             if let SecretSource::File(path) = source {
@@ -434,9 +423,11 @@ impl Config {
         }
         self.steering.named()?;
         self.check_accounts()?;
+        self.slack.as_ref().map_or(Ok(()), SlackConfig::check)?;
         if let Some(journal) = &self.journal {
             journal.remote()?;
-            vault::apart(&self.record.keys, &journal.folder)?;
+            vault::apart("vault.keys", &self.record.keys, &journal.folder)?;
+            vault::apart("vault.tokens", &self.tokens_folder(), &journal.folder)?;
         }
         let mut names = std::collections::BTreeSet::new();
         if let Some(twice) = self.plugins.iter().find(|plugin| !names.insert(&plugin.name)) {
@@ -449,14 +440,7 @@ impl Config {
         self.installs.check(&self.credentials)?;
         self.telemetry.as_ref().map_or(Ok(()), |telemetry| telemetry.check(self))?;
         self.manner()?;
-        self.slack.as_ref().map_or(Ok(()), |slack| slack.live.check())?;
         self.owner().map(drop)
-    }
-
-    /// Whether Slack's deliveries come over a connection that the office opens.
-    #[must_use]
-    pub fn has_socket(&self) -> bool {
-        self.slack.as_ref().is_some_and(|slack| slack.socket)
     }
 
     /// Where compiled guests are kept.

@@ -8,24 +8,63 @@ use gate::Catalogue;
 use record::JournalHead;
 use std::path::Path;
 
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// As it should be.
+    Good,
+    /// The office starts, and somebody should look.
+    Warning,
+    /// The office would not start, or would not work.
+    Fatal,
+}
+
 /// One finding.
 pub struct Finding {
-    /// Whether the office would not start.
-    pub fatal: bool,
+    /// How much it weighs.
+    pub weight: Weight,
     /// What was looked at.
     pub part: &'static str,
     /// What was found.
     pub text: String,
 }
 
+impl Finding {
+    /// It as a line: `ok`, `warn` or `NOT`, what was looked at, and what was found.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let word = match self.weight {
+            Weight::Good => "ok",
+            Weight::Warning => "warn",
+            Weight::Fatal => "NOT",
+        };
+        format!("{word:<4}  {:<14} {}", self.part, self.text)
+    }
+}
+
+/// Prints findings; whether none of them is fatal.
+#[must_use]
+pub fn told(findings: &[Finding]) -> bool {
+    findings.iter().for_each(|finding| println!("{}", finding.line()));
+    findings.iter().all(|finding| finding.weight != Weight::Fatal)
+}
+
 fn good(part: &'static str, text: impl Into<String>) -> Finding {
-    Finding { fatal: false, part, text: text.into() }
+    Finding { weight: Weight::Good, part, text: text.into() }
+}
+
+fn warning(part: &'static str, text: impl Into<String>) -> Finding {
+    Finding { weight: Weight::Warning, part, text: text.into() }
+}
+
+fn fatal(part: &'static str, text: impl Into<String>) -> Finding {
+    Finding { weight: Weight::Fatal, part, text: text.into() }
 }
 
 fn of(part: &'static str, outcome: Result<String>) -> Finding {
     match outcome {
         Ok(text) => good(part, text),
-        Err(error) => Finding { fatal: true, part, text: format!("{error:#}").replace('\n', " ") },
+        Err(error) => fatal(part, format!("{error:#}").replace('\n', " ")),
     }
 }
 
@@ -40,7 +79,7 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     if let Some(finding) = journal(&config).await {
         findings.push(finding);
     }
-    findings.push(of("slack", slack(&config)));
+    findings.extend(slack(&config));
     findings.extend(credentials(&config));
     findings.extend(loopback(&config));
     findings.push(of("purse", config.budgets().map(|set| format!("{} budgets are set", set.len()))));
@@ -86,7 +125,7 @@ async fn seats(config: &Config) -> Vec<Finding> {
     };
     match warnings.await {
         Ok(warnings) => {
-            findings.extend(warnings.into_iter().map(|text| good("seats", format!("warning: {text}"))));
+            findings.extend(warnings.into_iter().map(|text| warning("seats", text)));
         }
         Err(error) => findings.push(of("seats", Err(error))),
     }
@@ -99,31 +138,53 @@ async fn journal(config: &Config) -> Option<Finding> {
     let looked = async {
         journal.remote()?;
         let Ok(record) = config.record.open_read_only().await else {
-            return Ok(format!("`{}` begins with the record", journal.folder.display()));
+            return Ok(good("journal", format!("`{}` begins with the record", journal.folder.display())));
         };
         let head = match JournalHead::read(&journal.folder) {
             Ok(head) => head.global_position,
             // `serve` makes the folder.
-            Err(_) if !journal.folder.exists() => return Ok("it begins at the next start".to_owned()),
+            Err(_) if !journal.folder.exists() => return Ok(good("journal", "it begins at the next start")),
             Err(error) => return Err(error.into()),
         };
         let (end, _) = record.head().await?;
+        let folder = journal.folder.display();
         Ok(match end.0.saturating_sub(head.0) {
-            0 => format!("`{}` ends where the record ends", journal.folder.display()),
-            behind => format!(
-                "warning: `{}` is {behind} events behind the record; `serve` brings it to the end",
-                journal.folder.display()
+            0 => good("journal", format!("`{folder}` ends where the record ends")),
+            behind => warning(
+                "journal",
+                format!("`{folder}` is {behind} events behind the record; `serve` brings it to the end"),
             ),
         })
     };
-    Some(of("journal", looked.await))
+    Some(looked.await.unwrap_or_else(|error| of("journal", Err(error))))
 }
 
-fn slack(config: &Config) -> Result<String> {
-    Ok(match wire::signing_keys(config)? {
-        Some(_) => "the signing secrets are there".to_owned(),
-        None => "no [slack] section: `chat` works, `serve` takes no Slack events".to_owned(),
-    })
+/// How Slack reaches the office, and what it needs for that.
+fn slack(config: &Config) -> Vec<Finding> {
+    let Some(slack) = &config.slack else {
+        return vec![warning("slack", "no [slack] section: `chat` works, `serve` takes no Slack events")];
+    };
+    let mut findings = vec![match wire::signing_keys(config) {
+        Ok(Some(_)) => good("slack", "the signing secrets are there"),
+        Ok(None) => good("slack", "no signing secrets: there is no `/slack/events`, and a socket needs none"),
+        Err(error) => of("slack", Err(error)),
+    }];
+    let vault = wire::vault(config);
+    let mut needs = Vec::new();
+    if slack.socket {
+        let token = crate::socket::TOKEN;
+        needs.push((token, "`[slack] socket = true` opens connections with it: the app-level token, xapp-…"));
+    }
+    if slack.install.is_some() {
+        let secret = crate::workspaces::CLIENT_SECRET;
+        needs.push((secret, "`[slack.install]` exchanges codes with it: the Client Secret of the app"));
+    } else if crate::workspaces::others(&vault).is_empty() {
+        needs.push((crate::workspaces::TOKEN, "every call goes with it: the bot token, xoxb-…"));
+    }
+    for (reference, why) in needs.into_iter().filter(|(reference, _)| !vault.has(reference)) {
+        findings.push(fatal("slack", format!("`{reference}` is not in `[credentials]`, and {why}")));
+    }
+    findings
 }
 
 fn credentials(config: &Config) -> Vec<Finding> {
@@ -132,29 +193,36 @@ fn credentials(config: &Config) -> Vec<Finding> {
         .references()
         .map(|reference| match vault.get(reference) {
             Ok(_) => good("credential", format!("`{reference}` is there")),
-            Err(error) => Finding { fatal: true, part: "credential", text: error.to_string() },
+            Err(error) => fatal("credential", error.to_string()),
         })
         .collect();
     for plugin in &config.plugins {
         for reference in plugin.routes.iter().filter_map(|route| route.credential.as_deref()) {
-            if !vault.has(reference) {
+            // Where it is installed over Slack's pages, or is in other workspaces, it may have none of this name.
+            let elsewhere = reference == crate::workspaces::TOKEN
+                && (installable(config) || !crate::workspaces::others(&vault).is_empty());
+            if !elsewhere && !vault.has(reference) {
                 let text = format!(
                     "a route of the plugin `{}` names `{reference}`, and `[credentials]` has no such entry",
                     plugin.name
                 );
-                findings.push(Finding { fatal: true, part: "credential", text });
+                findings.push(fatal("credential", text));
             }
         }
     }
     findings
 }
 
+fn installable(config: &Config) -> bool {
+    config.slack.as_ref().is_some_and(|slack| slack.install.is_some())
+}
+
 fn loopback(config: &Config) -> Vec<Finding> {
     let warn = |origin: &String| {
-        good(
+        warning(
             "egress",
             format!(
-                "warning: guests may reach {origin} on this machine: take it off `[egress] loopback` if nothing needs it"
+                "guests may reach {origin} on this machine: take it off `[egress] loopback` if nothing needs it"
             ),
         )
     };
@@ -180,9 +248,9 @@ fn unheld_grants(config: &Config, plugins: &component::Plugins) -> Vec<Finding> 
         grant.starts_with("record:") || names.iter().any(|name| fold::seat::gives(grant, name))
     };
     let warn = |seat: &str, grant: &String| {
-        good(
+        warning(
             "seats",
-            format!("warning: the grant `{grant}` of `{seat}` names nothing that a configured plugin offers"),
+            format!("the grant `{grant}` of `{seat}` names nothing that a configured plugin offers"),
         )
     };
     let seats = config.seats.iter();

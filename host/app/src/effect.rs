@@ -6,10 +6,11 @@ use crate::config::Config;
 use crate::look::open;
 use crate::show::{printable_json, short, summary};
 use crate::table::table;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use event::{EffectId, EffectStated, Event, Fact, Position, ReadBack, TurnId};
 use fold::effect::{EffectRow, EffectState, Effects, TurnEffects, stream};
+use fold::turn::Turns;
 use fold::{Projection, decode};
 use record::Record;
 use std::fmt::Write as _;
@@ -95,7 +96,14 @@ async fn list(record: &Record, turn: Option<&TurnId>) -> Result<String> {
     }
     if rows.is_empty() {
         return Ok(match turn {
-            Some(turn) => format!("`{turn}` meant no effect\n"),
+            Some(turn) => {
+                let opened = record.row(Turns.name(), turn.as_str()).await?;
+                ensure!(
+                    opened.is_some(),
+                    "the record has no turn `{turn}`: `chancery turn list` shows those there are"
+                );
+                format!("`{turn}` meant no effect\n")
+            }
             None => "what became of every effect is known\n".to_owned(),
         });
     }

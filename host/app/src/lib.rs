@@ -35,6 +35,7 @@ pub mod telemetry;
 pub mod triage;
 pub mod turn;
 pub mod wire;
+pub mod workspaces;
 
 pub use config::Config;
 pub use wire::{Office, Ports};

@@ -12,7 +12,7 @@ use crate::serve::SYSTEM_SEAT;
 use crate::wire::Office;
 use anyhow::Result;
 use converse::live::{self, Doing};
-use converse::{Arrival, TOOL_SLACK};
+use converse::{Arrival, TOOL_SLACK, card};
 use event::{
     Class, Event, EventId, Fact, Label, MessageReceived, Origin, Place, PlaceKind, Position, ReplyTo, SeatId,
     StepKind, Timestamp, TurnId, TurnOpened,
@@ -258,6 +258,7 @@ impl Seen {
             }
             (Way::Line, Some((channel, ts))) => {
                 let input = live::said(json!({ "channel": channel, "ts": ts }), &live::line(doing, step));
+                let input = card::where_it_was(input, Some(&self.place));
                 (newest, PROGRESS, live::TOOL_PROGRESS_CHANGE, input)
             }
         };

@@ -25,14 +25,11 @@ impl Paced {
         Self { hands, clock, buckets: Mutex::new(Buckets::default()) }
     }
 
-    fn take(&self, tool: &str, channel: &str) -> Result<i64, i64> {
+    fn take(&self, tool: &str, (team, channel): (&str, &str)) -> Result<i64, i64> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        buckets.take(tool, (TEAM, channel), self.clock.now())
+        buckets.take(tool, (team, channel), self.clock.now())
     }
 }
-
-/// One host speaks in one workspace, the one its token is of.
-const TEAM: &str = "";
 
 #[async_trait]
 impl Reach for Paced {
@@ -45,7 +42,9 @@ impl Reach for Paced {
             Payload::Infer(_) => return self.hands.reach(permit).await,
         };
         let channel = channel.to_owned();
-        match self.take(&tool, &channel) {
+        // A call that names no workspace goes to the office's first.
+        let team = permit.workspace().unwrap_or_default().to_owned();
+        match self.take(&tool, (&team, &channel)) {
             Ok(0) => {}
             Ok(wait_ms) => {
                 tokio::time::sleep(Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0))).await;
@@ -57,7 +56,7 @@ impl Reach for Paced {
             &reached.outcome
         {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-            buckets.shut(&tool, (TEAM, &channel), *wait_ms, self.clock.now());
+            buckets.shut(&tool, (&team, &channel), *wait_ms, self.clock.now());
         }
         reached
     }

@@ -7,7 +7,7 @@ use crate::owner::{Acting, print_stated};
 use crate::seat::ActArgs;
 use crate::seed::{first, fresh_event_id};
 use crate::table::table;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use event::{RefusalRaised, RefusalSubject, SeatId, StreamName, Timestamp, Topic};
 use fold::purse::Budgets;
@@ -24,7 +24,7 @@ const LISTED_MAX: usize = 10_000;
 const NAME_BYTES_MAX: usize = event::id::ID_BYTES_MAX;
 /// How a subject is written, for whoever wrote it otherwise.
 const FORMS: &str = "`office`, `seat:seat_x`, `tool:web.fetch`, `plugin:web`, `budget:organisation-day`, \
-    `topic:…`, `seat-topic:seat_x|topic`";
+    `workspace:T0123ABCD`, `topic:…`, `seat-topic:seat_x|topic`";
 const MS_PER_DAY: i64 = 86_400_000;
 
 /// Look at the standing refusals, raise and lift them.
@@ -36,8 +36,8 @@ pub enum RefusalCommand {
     Raise(RaiseArgs),
     /// Lift what stands against a subject.
     Lift {
-        /// `office`, `seat:seat_x`, `tool:web.fetch`, `plugin:web`, `budget:organisation-day`, `topic:…` or
-        /// `seat-topic:seat_x|topic`.
+        /// `office`, `seat:seat_x`, `tool:web.fetch`, `plugin:web`, `budget:organisation-day`, `workspace:T…`,
+        /// `topic:…` or `seat-topic:seat_x|topic`.
         subject: Subject,
         /// Why.
         #[arg(long, value_name = "TEXT")]
@@ -51,8 +51,8 @@ pub enum RefusalCommand {
 /// A refusal to raise.
 #[derive(Debug, Args)]
 pub struct RaiseArgs {
-    /// `office`, `seat:seat_x`, `tool:web.fetch`, `plugin:web`, `budget:organisation-day`, `topic:…` or
-    /// `seat-topic:seat_x|topic`.
+    /// `office`, `seat:seat_x`, `tool:web.fetch`, `plugin:web`, `budget:organisation-day`, `workspace:T…`,
+    /// `topic:…` or `seat-topic:seat_x|topic`.
     pub subject: Subject,
     /// Why, for whoever meets it.
     #[arg(long, value_name = "TEXT")]
@@ -63,6 +63,9 @@ pub struct RaiseArgs {
     /// How long it stands: `90s`, `30m`, `2h`, `7d`.
     #[arg(long = "for", value_name = "TIME", value_parser = span_ms)]
     pub lasts_ms: Option<i64>,
+    /// Refuse what the record does not know, too: for what is yet to come.
+    #[arg(long)]
+    pub ahead: bool,
     /// In which seat.
     #[command(flatten)]
     pub act: ActArgs,
@@ -105,6 +108,7 @@ impl FromStr for Subject {
             Some(("tool", tool)) => RefusalSubject::Tool(name(tool)?),
             Some(("plugin", plugin)) => RefusalSubject::Plugin(name(plugin)?),
             Some(("budget", budget)) => RefusalSubject::Budget(name(budget)?),
+            Some(("workspace", team)) => RefusalSubject::Workspace(name(team)?),
             Some(("topic", topic)) => RefusalSubject::Topic(Topic::parse(topic).map_err(read)?),
             Some(("seat-topic", both)) => {
                 let (seat, topic) = both.split_once('|').ok_or_else(|| no(None))?;
@@ -155,8 +159,10 @@ pub async fn list(record: &Record, now: Timestamp) -> Result<String> {
 async fn raise(config: &Config, args: RaiseArgs) -> Result<()> {
     let subject = args.subject.0;
     let acting = Acting::open(config, args.act.as_seat).await?;
-    if let Some(note) = unknown(&acting.record, &subject).await? {
-        eprintln!("note: {note}");
+    if let Some(why) = unknown(config, &acting.record, &subject).await? {
+        // A slip of the pen would stop nothing, and look as if it did.
+        ensure!(args.ahead, "{why}; `--ahead` refuses `{subject}` all the same, for what is yet to come");
+        eprintln!("note: {why}");
     }
     let refusal = refusal_id(&subject, fresh_event_id()?.as_str());
     let (reason, until, lasts_ms) = (args.reason, args.until, args.lasts_ms);
@@ -192,7 +198,7 @@ fn stream(subject: &RefusalSubject) -> StreamName {
 }
 
 /// What the record does not know of a subject. The refusal may still be meant: for what is yet to come.
-async fn unknown(record: &Record, subject: &RefusalSubject) -> Result<Option<String>> {
+async fn unknown(config: &Config, record: &Record, subject: &RefusalSubject) -> Result<Option<String>> {
     let (row, name) = match subject {
         RefusalSubject::Seat(seat) | RefusalSubject::SeatTopic { seat, .. } => {
             let known = first::stands(record, seat).await?.is_some();
@@ -204,10 +210,28 @@ async fn unknown(record: &Record, subject: &RefusalSubject) -> Result<Option<Str
             let known = record.row(Budgets.name(), name).await?.is_some();
             return Ok((!known).then(|| format!("the record has no budget `{name}`")));
         }
-        RefusalSubject::Office | RefusalSubject::Tool(_) | RefusalSubject::Topic(_) => return Ok(None),
+        RefusalSubject::Workspace(team) => (
+            setting::connection_in(converse::SOURCE_SLACK, team),
+            format!("workspace `{team}` that the office is in"),
+        ),
+        RefusalSubject::Tool(tool) => return unknown_tool(config, record, tool).await,
+        RefusalSubject::Office | RefusalSubject::Topic(_) => return Ok(None),
     };
     let known = record.row("setting", &row).await?.is_some();
     Ok((!known).then(|| format!("the record has no {name}")))
+}
+
+/// What is not known of a tool or model. Before the first start the record knows no plugin, and the configuration says
+/// which there will be.
+async fn unknown_tool(config: &Config, record: &Record, tool: &str) -> Result<Option<String>> {
+    let family = tool.split(['.', '/']).next().unwrap_or_default();
+    let installed = record.row("setting", &setting::plugin(family)).await?;
+    let known = match decode::<event::PluginInstalled>(installed.as_ref()) {
+        Some(installed) => installed.tools.iter().any(|offered| offered == tool),
+        None => config.plugins.iter().any(|plugin| plugin.name == family),
+    };
+    let why = format!("no plugin here offers `{tool}`: `chancery plugin list` shows what each offers");
+    Ok((!known).then_some(why))
 }
 
 /// A moment as RFC 3339 writes it.

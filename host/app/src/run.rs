@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
     account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack,
-    speak, subject, turn,
+    speak, subject, turn, workspaces,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
@@ -92,6 +92,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         record: office.record.clone(),
         host: PrincipalId::host(),
         keys,
+        installs: workspaces::installs(&office)?,
         clock: office.clock.clone(),
         journal: journal.is_some().then_some(status),
         socket: office.config.has_socket().then_some(heard),
@@ -106,6 +107,9 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
     }
     if office.config.office.drill {
         println!("this is a drill: effects are captured, and nothing is sent");
+    }
+    if let Some(install) = office.config.slack.as_ref().and_then(|slack| slack.install.as_ref()) {
+        println!("installed in a workspace at {}", workspaces::address(install));
     }
     println!("listening on http://{}", listener.local_addr()?);
     std::io::stdout().flush()?;
@@ -191,8 +195,5 @@ async fn chat_office(path: &Path, session: String, drill: bool) -> Result<ExitCo
 
 async fn examine(path: &Path) -> Result<ExitCode> {
     let findings = doctor::examine(path, std::env::vars()).await;
-    for finding in &findings {
-        println!("{}  {:<14} {}", if finding.fatal { "NOT" } else { "ok " }, finding.part, finding.text);
-    }
-    Ok(if findings.iter().any(|finding| finding.fatal) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if doctor::told(&findings) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -5,23 +5,19 @@
 
 use crate::lease::renewed;
 use crate::wire::Office;
-use crate::{live, seed, subject};
-use anyhow::{Context, Result, bail};
+use crate::{live, seed, subject, workspaces};
+use anyhow::{Context, Result};
 use attention::Wake;
 use converse::reply_to;
 use event::{
-    ConnectionIdentified, Event, EventId, Expected, Fact, Label, NodeStarted, PlaceKind, Proposed, SeatId,
-    StreamName, TurnId,
+    Event, EventId, Expected, Fact, Label, NodeStarted, PlaceKind, Proposed, SeatId, StreamName, TurnId,
 };
 use fold::Projection;
 use fold::message::{TopicRow, Topics};
-use fold::setting;
 use fold::signal::{SignalRow, Signals};
 use fold::turn::TurnRow;
 use front::slack::socket::Line;
-use gate::{Call, Output, Passed, Payload};
 use record::Lease;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,47 +54,9 @@ pub async fn start(office: &Office) -> Result<()> {
     subject::mend(&office.record).await?;
     office.gate.clear_holds().await?;
     if office.config.slack.is_some() {
-        identify(office, cause).await?;
+        workspaces::identify_all(office, &cause).await?;
     }
     Ok(())
-}
-
-/// Asks Slack who the office is there. An answer from before is good enough when Slack does not answer now.
-async fn identify(office: &Office, cause: EventId) -> Result<()> {
-    let known = office.record.row("setting", &setting::connection("slack")).await?;
-    let seat = SeatId::parse(SYSTEM_SEAT)?;
-    let call = Call::duty(seat, (&cause, "identify", 1), "slack.identity", Payload::Tool(json!({})));
-    let problem = match office.gate.pass(call, None).await? {
-        Passed::Done { output: Output::Tool(answer), .. } => {
-            let fact = identified(&answer).context("Slack did not say who the office is")?;
-            let wanted = seed::Wanted::new(setting::connection("slack"), "connection", "slack", fact);
-            seed::put_in_force(&office.record, vec![wanted]).await?;
-            return Ok(());
-        }
-        Passed::Done { .. } => "the tool `slack.identity` answered as a model".to_owned(),
-        Passed::Failed { failure, .. } => failure.message,
-        Passed::Denied(denial) => denial.reason,
-        Passed::Refused(refusal) => refusal.reason,
-        Passed::Unknown { reason } => reason,
-        Passed::Waits { approval, .. } => format!("it waits for a person's yes (`{approval}`)"),
-    };
-    if known.is_some() {
-        tracing::warn!(problem, "Slack did not say who the office is; what it said before stands");
-        return Ok(());
-    }
-    bail!("Slack did not say who the office is there, and without that it would answer itself: {problem}")
-}
-
-fn identified(answer: &Value) -> Option<ConnectionIdentified> {
-    let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let fact = ConnectionIdentified {
-        source: "slack".to_owned(),
-        team: field("team"),
-        user: field("bot_user"),
-        bot: field("bot"),
-        app: field("app"),
-    };
-    (!fact.user.is_empty() && !fact.team.is_empty()).then_some(fact)
 }
 
 /// Classifies, wakes and runs until `stop` says so.
@@ -113,7 +71,9 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     let triage = crate::triage::keep(office.clone(), stop.clone());
     let traces = crate::telemetry::keep(office.clone(), stop.clone());
     let classes = classify(office.clone(), stop.clone());
-    tokio::try_join!(classes, cards, effects, plugins, steering, triage, traces, turns(office, stop))?;
+    let workspaces = workspaces::keep(office.clone(), stop.clone());
+    let rest = async { tokio::try_join!(traces, workspaces) };
+    tokio::try_join!(classes, cards, effects, plugins, steering, triage, rest, turns(office, stop))?;
     Ok(())
 }
 

@@ -133,6 +133,15 @@ fn office(fact: &Fact) -> Option<String> {
             format!("{} is erased with {}: {}", b.subject, b.keys.join(", "), short(&b.reason))
         }
         Fact::ConnectionIdentified(b) => format!("on {} {} the office is {}", b.source, b.team, b.user),
+        Fact::ConnectionInstalled(b) => {
+            let ends = b.expires_at.map_or_else(String::new, |at| format!(", for now until {at}"));
+            format!("in {} {} by {}{ends}", b.source, short(&b.team), short(&b.by))
+        }
+        Fact::ConnectionRenewed(b) => {
+            let ends = b.expires_at.map_or_else(|| "for good".to_owned(), |at| format!("until {at}"));
+            format!("{} {} {ends}", b.source, short(&b.team))
+        }
+        Fact::ConnectionEnded(b) => format!("{} {}: {}", b.source, short(&b.team), short(&b.reason)),
         _ => return None,
     })
 }

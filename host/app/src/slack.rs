@@ -5,8 +5,11 @@
 
 use crate::config::Config;
 use crate::config::PromptConfig;
-use crate::doctor::Finding;
+use crate::doctor::Weight::{Fatal, Good, Warning};
+use crate::doctor::{self, Finding, Weight};
 use crate::socket::{Sockets, TOKEN as APP_TOKEN};
+use crate::wire;
+use crate::workspaces::{self, TOKEN};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Subcommand;
@@ -20,8 +23,6 @@ use tokio::time::Instant;
 
 /// How long Slack may take to say who the token is, in milliseconds.
 const ASK_MS_MAX: u64 = 15_000;
-/// The credential that every call of the Web API carries.
-const TOKEN: &str = "slack.bot-token";
 /// The longest name of an app, in characters. Source: Slack's manifest reference.
 const NAME_CHARS_MAX: usize = 35;
 
@@ -41,6 +42,19 @@ const SCOPES: &[(&str, &str)] = &[
     ("files:write", "give what is longer than a message as a file"),
     ("assistant:write", "suggest what may be asked in a thread of the assistant view, and name the thread"),
 ];
+
+/// The scopes that the office is installed with.
+pub(crate) fn scopes() -> impl Iterator<Item = &'static str> {
+    SCOPES.iter().map(|(scope, _)| *scope)
+}
+
+/// What the office cannot do with what was granted, a sentence for each scope that is missing.
+pub(crate) fn lacking(granted: &BTreeSet<String>) -> impl Iterator<Item = String> {
+    let missing = SCOPES.iter().filter(|(scope, _)| !granted.contains(*scope));
+    missing.map(|(scope, what)| {
+        format!("`{scope}` is missing: the office cannot {what}. Install the app again from its manifest")
+    })
+}
 
 /// What is delivered, each with the scope above that allows it.
 const EVENTS: &[&str] = &[
@@ -83,16 +97,7 @@ pub async fn run(config: &Config, command: SlackCommand) -> Result<ExitCode> {
         }
         SlackCommand::Doctor => {
             let findings = examined(config).await?;
-            for finding in &findings {
-                println!(
-                    "{}  {:<14} {}",
-                    if finding.fatal { "NOT" } else { "ok " },
-                    finding.part,
-                    finding.text
-                );
-            }
-            let fails = findings.iter().any(|finding| finding.fatal);
-            Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+            Ok(if doctor::told(&findings) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
 }
@@ -133,8 +138,14 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
     }
     let prompt = |prompt: &PromptConfig| json!({ "title": prompt.title, "message": prompt.message });
     let prompts: Vec<Value> = config.slack.iter().flat_map(|slack| &slack.live.prompts).map(prompt).collect();
+    // Where Slack sends people back to who install it over its pages.
+    let install = config.slack.as_ref().and_then(|slack| slack.install.as_ref());
+    let redirects: Vec<String> = install.iter().map(|install| workspaces::redirect(install)).collect();
     let name: String = config.office.name.chars().take(NAME_CHARS_MAX).collect();
-    let scopes: Vec<&str> = SCOPES.iter().map(|(scope, _)| *scope).collect();
+    let mut oauth = json!({ "scopes": { "bot": scopes().collect::<Vec<_>>() } });
+    if let Some(fields) = oauth.as_object_mut().filter(|_| !redirects.is_empty()) {
+        fields.insert("redirect_urls".to_owned(), json!(redirects));
+    }
     Ok(json!({
         "display_information": { "name": name, "description": "An office that an organisation of agents works in" },
         "features": {
@@ -147,7 +158,7 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
             "assistant_view": { "assistant_description": "Ask the office anything", "suggested_prompts": prompts },
             "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
         },
-        "oauth_config": { "scopes": { "bot": scopes } },
+        "oauth_config": oauth,
         "settings": {
             "event_subscriptions": events,
             "interactivity": interactivity,
@@ -166,50 +177,66 @@ fn shortcut(name: &str, callback_id: &str, description: &str) -> Value {
 async fn examined(config: &Config) -> Result<Vec<Finding>> {
     let slack = config.slack.as_ref().context("there is no `[slack]` in the configuration")?;
     let mut findings = Vec::new();
-    let mut found = |part, text: String, fatal| findings.push(Finding { part, text, fatal });
+    let mut found = |weight, part, text: String| findings.push(Finding { weight, part, text });
     let has = |reference: &str| config.credentials.contains_key(reference);
     match (slack.socket, slack.signing_secrets.len()) {
-        (true, _) if has(APP_TOKEN) => found("socket", format!("opened with `{APP_TOKEN}`"), false),
-        (true, _) => found("socket", format!("`{APP_TOKEN}` is not in `[credentials]`"), true),
+        (true, _) if has(APP_TOKEN) => found(Good, "socket", format!("opened with `{APP_TOKEN}`")),
+        (true, _) => found(Fatal, "socket", format!("`{APP_TOKEN}` is not in `[credentials]`")),
         (false, 0) => {
-            found("signing", "`slack.signing_secrets` is empty: Slack could not be told apart".into(), true)
+            found(Fatal, "signing", "`slack.signing_secrets` is empty: Slack could not be told apart".into())
         }
-        (false, count) => found("signing", format!("{count} signing secrets"), false),
+        (false, count) => found(Good, "signing", format!("{count} signing secrets")),
     }
     let plugin = config.plugins.iter().find(|plugin| plugin.name == "slack");
     let files = plugin
         .is_some_and(|plugin| plugin.routes.iter().any(|route| route.path_prefix.starts_with("/upload/")));
     if !files {
         let text = "no route to https://files.slack.com/upload/: long texts are posted in several messages";
-        found("files", text.to_owned(), false);
+        found(Warning, "files", text.to_owned());
     }
-    match who(config).await {
-        Ok((answer, granted)) => {
-            let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
-            found("token", format!("{} in {}", text("user_id"), text("team_id")), text("bot_id") == "?");
-            match granted {
-                Some(granted) => {
-                    for (scope, what) in SCOPES.iter().filter(|(scope, _)| !granted.contains(*scope)) {
-                        found(
-                            "scope",
-                            format!(
-                                "`{scope}` is missing: the office cannot {what}. Install the app again from its manifest"
-                            ),
-                            true,
-                        );
-                    }
-                    found("scopes", format!("{} granted", granted.len()), false);
-                }
-                None => found("scopes", "Slack does not say which were granted".to_owned(), false),
+    let vault = wire::vault(config);
+    let mut tokens: Vec<String> = vault.has(TOKEN).then(|| TOKEN.to_owned()).into_iter().collect();
+    tokens.extend(workspaces::others(&vault).iter().map(|team| workspaces::token_of(team)));
+    if tokens.is_empty() {
+        match &slack.install {
+            Some(install) => {
+                let text = format!(
+                    "the office is in no workspace yet: install it at {}",
+                    workspaces::address(install)
+                );
+                found(Warning, "token", text);
             }
+            None => found(Fatal, "token", format!("`{TOKEN}` is not in `[credentials]`")),
         }
-        Err(error) => found("token", format!("{error:#}"), true),
+    }
+    for token in tokens {
+        examine_token(config, &token, &mut found).await;
     }
     Ok(findings)
 }
 
+/// Who one token is, and what it was granted.
+async fn examine_token(config: &Config, token: &str, found: &mut impl FnMut(Weight, &'static str, String)) {
+    match who(config, token).await {
+        Ok((answer, granted)) => {
+            let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
+            let weight = if text("bot_id") == "?" { Fatal } else { Good };
+            let team = text("team_id");
+            found(weight, "token", format!("{} in {team}", text("user_id")));
+            match granted {
+                Some(granted) => {
+                    lacking(&granted).for_each(|lack| found(Fatal, "scope", format!("{team}: {lack}")));
+                    found(Good, "scopes", format!("{} granted in {team}", granted.len()));
+                }
+                None => found(Warning, "scopes", format!("Slack does not say which were granted in {team}")),
+            }
+        }
+        Err(error) => found(Fatal, "token", format!("`{token}`: {error:#}")),
+    }
+}
+
 /// Who the token is, and its scopes where Slack says them.
-async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
+async fn who(config: &Config, token: &str) -> Result<(Value, Option<BTreeSet<String>>)> {
     let sockets = Sockets::of(config, Arc::new(egress::SystemResolver))?;
     let url = format!("{}auth.test", sockets.api());
     let route = Route {
@@ -217,7 +244,7 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
         origin: crate::socket::origin_of(&url)
             .context("the setting `api` of the plugin `slack` is no address")?,
         path_prefix: "/".to_owned(),
-        credential: Some(TOKEN.to_owned()),
+        credential: Some(token.to_owned()),
     };
     let deadline = Instant::now() + Duration::from_millis(ASK_MS_MAX);
     let request = http::Request::get(&url).body(Bytes::new())?;
@@ -226,7 +253,7 @@ async fn who(config: &Config) -> Result<(Value, Option<BTreeSet<String>>)> {
     if answer.get("ok").and_then(Value::as_bool) != Some(true) {
         let code = answer.get("error").and_then(Value::as_str).unwrap_or("no answer of Slack's");
         bail!(
-            "Slack says `{}`: put the bot token (xoxb-…) of an installed app into `{TOKEN}`",
+            "Slack says `{}`: put the bot token (xoxb-…) of an installed app into `{token}`",
             code.escape_debug()
         );
     }

@@ -42,14 +42,20 @@ impl Sockets {
     /// # Errors
     /// When egress cannot be set up.
     pub fn of(config: &Config, resolver: Arc<dyn Resolve>) -> Result<Self> {
+        Ok(Self {
+            egress: wire::egress(config, resolver, Arc::new(wire::vault(config)), egress::STARTING_LIMITS)?,
+            api: Self::api_of(config),
+            loopback: config.egress.loopback.clone(),
+        })
+    }
+
+    /// Where the Web API is by `config`.
+    #[must_use]
+    pub fn api_of(config: &Config) -> String {
         let plugin = config.plugins.iter().find(|plugin| plugin.name == "slack");
         let api = plugin.and_then(|plugin| plugin.settings.get("api")).and_then(toml::Value::as_str);
         let slash = if api.unwrap_or(API).ends_with('/') { "" } else { "/" };
-        Ok(Self {
-            egress: wire::egress(config, resolver, Arc::new(wire::vault(config)), egress::STARTING_LIMITS)?,
-            api: format!("{}{slash}", api.unwrap_or(API)),
-            loopback: config.egress.loopback.clone(),
-        })
+        format!("{}{slash}", api.unwrap_or(API))
     }
 
     /// The base of the Web API.
@@ -68,7 +74,7 @@ impl Sockets {
     async fn address(&self, deadline: Instant) -> Result<String, DoorError> {
         let url = format!("{}{METHOD}", self.api);
         let request = http::Request::post(&url).body(Bytes::new()).map_err(|e| later(e.to_string()))?;
-        let route = route("POST", &url, Some(TOKEN.to_owned()))
+        let route = exact_route("POST", &url, Some(TOKEN.to_owned()))
             .ok_or_else(|| later("the setting `api` is no address"))?;
         let sent = self.egress.send(request, &[route], deadline).await.map_err(|e| later(e.to_string()))?;
         let wait = sent.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
@@ -100,7 +106,7 @@ impl Sockets {
         let deadline = Instant::now() + Duration::from_millis(OPEN_MS_MAX);
         let address = self.address(deadline).await?;
         let web = address.replacen("wss://", "https://", 1).replacen("ws://", "http://", 1);
-        let route = route("GET", &web, None).filter(|route| self.is_slacks(&route.origin));
+        let route = exact_route("GET", &web, None).filter(|route| self.is_slacks(&route.origin));
         let route = route.ok_or_else(|| later("Slack named an address that is not its own"))?;
         let dialled = self.egress.dial(&web, &[route], deadline).await.map_err(|e| later(e.to_string()))?;
         Ok(Opened { stream: Box::new(dialled), address })
@@ -124,7 +130,7 @@ impl Door for Sockets {
 /// Scheme, host and port of an address.
 #[must_use]
 pub fn origin_of(url: &str) -> Option<String> {
-    route("GET", url, None).map(|route| route.origin)
+    exact_route("GET", url, None).map(|route| route.origin)
 }
 
 fn later(why: impl Into<String>) -> DoorError {
@@ -132,7 +138,7 @@ fn later(why: impl Into<String>) -> DoorError {
 }
 
 /// The route for exactly this method and the path of `url`.
-fn route(method: &str, url: &str, credential: Option<String>) -> Option<Route> {
+pub(crate) fn exact_route(method: &str, url: &str, credential: Option<String>) -> Option<Route> {
     let (scheme, rest) = url.split_once("://")?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let path = path.split('?').next().unwrap_or_default();
@@ -146,11 +152,11 @@ fn route(method: &str, url: &str, credential: Option<String>) -> Option<Route> {
 
 #[cfg(test)]
 mod tests {
-    use super::route;
+    use super::exact_route;
 
     #[test]
     fn the_route_is_that_of_the_address_and_no_wider() {
-        let route = route("GET", "https://wss-primary.slack.com/link/?ticket=a/b", None).unwrap();
+        let route = exact_route("GET", "https://wss-primary.slack.com/link/?ticket=a/b", None).unwrap();
         assert_eq!(
             (route.origin.as_str(), route.path_prefix.as_str()),
             ("https://wss-primary.slack.com", "/link/")

@@ -17,14 +17,13 @@ use crate::lease::renewed;
 use crate::serve::{may_pass, news};
 use crate::wire::Office;
 use anyhow::Result;
-use converse::Manner;
 use converse::triage::scene::{self, Weighing};
 use converse::triage::{self, Scene, Word};
+use converse::{Arrival, Manner};
 use event::{
-    Choice, Class, ConnectionIdentified, DeliveryClassified, Event, Expected, Fact, GlobalPosition,
-    PrincipalId, StreamName, TriageDecided, TurnOpened,
+    Choice, Class, ConnectionIdentified, DeliveryClassified, DeliveryReceived, Event, Expected, Fact,
+    GlobalPosition, PrincipalId, StreamName, Topic, TriageDecided, TurnOpened,
 };
-use fold::setting;
 use record::{Append, Decided, Fence};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -243,9 +242,15 @@ impl Desk {
         }
     }
 
-    async fn own(&self) -> Result<Option<ConnectionIdentified>> {
-        let row = self.office.record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
-        Ok(fold::decode(row.as_ref()))
+    /// Who the office is where `delivery` came from.
+    async fn own(&self, delivery: &DeliveryReceived) -> Result<Option<ConnectionIdentified>> {
+        Ok(converse::own(&self.office.record, &Arrival::of(delivery)).await?)
+    }
+
+    /// Who the office is in the workspace that `topic` stands in.
+    async fn own_of(&self, topic: Option<&Topic>) -> Result<Option<ConnectionIdentified>> {
+        let Some(team) = topic.and_then(Topic::workspace) else { return Ok(None) };
+        Ok(converse::own_in(&self.office.record, converse::SOURCE_SLACK, team).await?)
     }
 
     async fn message(&self, classified: &Event, body: &DeliveryClassified) -> Result<()> {
@@ -264,7 +269,7 @@ impl Desk {
         if body.class == Class::Passive && age_ms > STALE_MS {
             return Ok(());
         }
-        let user = self.own().await?.map(|own| own.user).unwrap_or_default();
+        let user = self.own_of(body.topic.as_ref()).await?.map(|own| own.user).unwrap_or_default();
         let Some(scene) = triage::scene(record, body, &user).await? else { return Ok(()) };
         let weighing = match self.before(&scene).await? {
             Some(word) => Weighing::None(word),
@@ -318,10 +323,9 @@ impl Desk {
 
     async fn reaction(&self, event: &Event, body: &DeliveryClassified) -> Result<()> {
         let record = &self.office.record;
-        let (Some(own), Some(delivery)) = (self.own().await?, record.event(&body.delivery).await?) else {
-            return Ok(());
-        };
+        let Some(delivery) = record.event(&body.delivery).await? else { return Ok(()) };
         let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+        let Some(own) = self.own(received).await? else { return Ok(()) };
         let Some(mute) = converse::mute::mute(received, &own, &self.office.manner) else { return Ok(()) };
         let Some((topic, _)) = scene::topic_of_message(record, &mute.message).await? else { return Ok(()) };
         let stream = StreamName::new("topic", &topic);

@@ -18,7 +18,7 @@ use gate::{Catalogue, Classifier, Gate, GateParts};
 use record::{Clock, Record};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vault::{SigningKeys, Source, Vault};
+use vault::{Signers, SigningKeys, Source, Vault};
 
 /// What a whole office does not decide for itself: the clock and the names of the network. Tests give others.
 pub struct Ports {
@@ -75,6 +75,7 @@ impl Office {
         if let Some((setting, name)) = config.models_named().find(|(_, name)| hands.model(name).is_none()) {
             bail!("{setting} is `{name}`, and no configured plugin offers that model");
         }
+        crate::workspaces::remember(&record, hands.vault()).await?;
         let manner = config.manner()?;
         if let Some(model) = config.converse.model.as_ref().filter(|model| hands.model(model).is_none()) {
             bail!("`converse.model` is `{model}`, and no configured plugin offers that model");
@@ -158,7 +159,7 @@ pub(crate) fn source(source: &SecretSource) -> Source {
 pub fn vault(config: &Config) -> Vault {
     let sources =
         config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
-    let vault = Vault::new(sources.collect());
+    let vault = Vault::new(sources.collect()).with_tokens(config.tokens_folder());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
     }
@@ -169,14 +170,20 @@ pub fn vault(config: &Config) -> Vault {
 ///
 /// # Errors
 /// When one is missing or empty: a server without a secret would believe anybody.
-pub fn signing_keys(config: &Config) -> Result<Option<SigningKeys>> {
+pub fn signing_keys(config: &Config) -> Result<Option<Signers>> {
     let Some(slack) = &config.slack else { return Ok(None) };
-    if slack.socket && slack.signing_secrets.is_empty() {
-        // Nothing comes over HTTP: there is no `/slack/events`.
-        return Ok(None);
-    }
-    let sources: Vec<Source> = slack.signing_secrets.iter().map(source).collect();
-    SigningKeys::load(&sources).map(Some).context("`slack.signing_secrets`")
+    let load = |sources: &[SecretSource]| SigningKeys::load(&sources.iter().map(source).collect::<Vec<_>>());
+    // Where nothing comes over HTTP there is no `/slack/events`.
+    let app = match slack.signing_secrets.as_slice() {
+        [] if slack.socket || !slack.workspaces.is_empty() => None,
+        secrets => Some(load(secrets).context("`slack.signing_secrets`")?),
+    };
+    let own = slack.own_secrets().into_iter().map(|(team, secrets)| {
+        let keys = load(secrets);
+        let keys = keys.with_context(|| format!("the `signing_secrets` of the workspace `{team}`"))?;
+        Ok((team.to_owned(), keys))
+    });
+    Ok(Signers::new(app, own.collect::<Result<_>>()?))
 }
 
 /// The origins of this machine that the configuration opens.

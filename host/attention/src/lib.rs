@@ -15,7 +15,7 @@ pub mod moment;
 pub mod pressure;
 pub mod wake;
 
-pub use moment::{MOMENTS_MAX, next_moment, pass_moments, recalls};
+pub use moment::{MOMENTS_MAX, next_moment, pass_moments, recalls, renewals};
 pub use pressure::{WAKE_LINE, pressure};
 pub use wake::{BURST_WINDOW_MS, Wake, is_in_window, open_turns, waiting, wake, works};
 

@@ -8,7 +8,7 @@ use event::{
 };
 use fold::approval::{ApprovalRow, Approvals};
 use fold::effect::{EffectRow, EffectState, Effects};
-use fold::moment::{Due, MomentRow, Moments, approval_key, effect_key, look_key, request_key};
+use fold::moment::{Due, MomentRow, Moments, approval_key, effect_key, look_key, renewal_key, request_key};
 use fold::request::{Command, RequestRow, Requests};
 use fold::{Projection, Row, decode};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -43,6 +43,20 @@ pub async fn recalls(record: &Record, now: Timestamp) -> Result<Vec<EffectId>, r
     Ok(effects.collect())
 }
 
+/// The workspaces whose token is to be exchanged now, longest due first, as service and workspace. They stay in the queue
+/// until the next token is there.
+///
+/// # Errors
+/// Whatever the record answers.
+pub async fn renewals(record: &Record, now: Timestamp) -> Result<Vec<(String, String)>, record::Error> {
+    let queue = record.ranked(Moments.name(), i64::MIN, MOMENTS_MAX).await?;
+    let workspaces = due(queue, now).filter_map(|(_, row)| match row.due {
+        Due::Renewal { source, team } => Some((source, team)),
+        _ => None,
+    });
+    Ok(workspaces.collect())
+}
+
 /// When to look again: the first moment that has not come, if there is one.
 ///
 /// # Errors
@@ -68,7 +82,7 @@ async fn pass(
         Due::Request(request) => reads.push(RowKey::new(Requests.name(), request.as_str())),
         Due::Approval(approval) => reads.push(RowKey::new(Approvals.name(), approval.as_str())),
         Due::Outcome(effect) => reads.push(RowKey::new(Effects.name(), effect.as_str())),
-        Due::Recall(_) => return Ok(Vec::new()),
+        Due::Recall(_) | Due::Renewal { .. } => return Ok(Vec::new()),
         Due::Look { .. } => {}
     }
     let decided = record
@@ -105,7 +119,7 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
             let fact = EffectLeftUnknown { effect: effect.clone(), reason: reason.into() };
             (fold::effect::stream(&state.origin), fact.into(), state.intended_as)
         }
-        Due::Recall(_) => return None,
+        Due::Recall(_) | Due::Renewal { .. } => return None,
         Due::Look { seat, topic, set_by } => {
             let passed =
                 MomentPassed { seat: seat.clone(), topic: topic.clone(), at: row.at, set_by: set_by.clone() };
@@ -116,6 +130,7 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
         Due::Request(request) => request_key(request),
         Due::Approval(approval) => approval_key(approval),
         Due::Outcome(effect) | Due::Recall(effect) => format!("{}|{}", effect_key(effect), row.at.0),
+        Due::Renewal { source, team } => format!("{}|{}", renewal_key(source, team), row.at.0),
         Due::Look { seat, topic, set_by } => format!("{}|{set_by}", look_key(seat, topic)),
     };
     let event = Proposed {

@@ -65,6 +65,8 @@ pub(crate) struct Request {
     pub(crate) payload: Payload,
     pub(crate) effect: EffectClass,
     pub(crate) routes: Vec<Route>,
+    /// The workspace it is made in, for a plugin that works in several.
+    pub(crate) workspace: Option<String>,
     /// The effect's name; empty for a read.
     pub(crate) key: String,
     pub(crate) origin: String,
@@ -99,6 +101,18 @@ impl Hands {
         let before = std::mem::replace(&mut sets.now, Arc::new(plugins));
         sets.before = Some(before);
         sets.revision = sets.revision.wrapping_add(1);
+    }
+
+    /// Where credentials are: what services give to the office is kept there.
+    #[must_use]
+    pub fn vault(&self) -> &Arc<Vault> {
+        &self.vault
+    }
+
+    /// The way out that calls go by.
+    #[must_use]
+    pub fn egress(&self) -> &Arc<Egress> {
+        &self.egress
     }
 
     /// The engine they run on.
@@ -165,6 +179,7 @@ impl Hands {
         deadline: Instant,
         account: &Account,
     ) -> Lent {
+        let workspace = request.workspace.as_deref().filter(|_| loaded.manifest().workspaces);
         let way = Way {
             plugin: request.plugin.as_str().into(),
             egress: self.egress.clone(),
@@ -176,6 +191,7 @@ impl Hands {
             account: account.clone(),
             limits: *limits,
             flows: matches!(loaded.ready, Ready::Model { .. }),
+            workspace: workspace.map(Into::into),
         };
         Lent {
             plugin: request.plugin.as_str().into(),
@@ -310,6 +326,7 @@ impl Reach for Hands {
             payload: permit.payload().clone(),
             effect: permit.effect(),
             routes: permit.routes().to_vec(),
+            workspace: permit.workspace().map(str::to_owned),
             key: permit.effect_id().map(|id| id.as_str().to_owned()).unwrap_or_default(),
             origin: permit.origin().to_string(),
             at: permit.at(),

@@ -9,6 +9,7 @@ use crate::bindings::{credentials, deltas, log, settings};
 use crate::clock::HasElapsed;
 use crate::log::Level;
 use crate::manifest::World;
+use crate::route::credential_in;
 use crate::state::State;
 use futures_util::FutureExt;
 use vault::AccountRef;
@@ -142,11 +143,12 @@ impl settings::Host for State {
 impl credentials::Host for State {
     /// Asks the vault for the value, and drops it unseen: a reference without a value is not a credential.
     fn exists(&mut self, reference: String) -> bool {
-        // A guest knows no owners: whose account it is was decided when the call was admitted.
+        // A guest knows neither owners nor workspaces: whose account it is was decided when the call was admitted.
         let mut named = self.routes.iter().filter_map(|route| route.credential.as_deref());
         let named = named.find(|named| AccountRef::plain(named) == reference);
+        let named = named.map(|named| credential_in(named, self.workspace.as_deref()));
         let vault = self.vault.as_ref();
-        named.is_some_and(|named| vault.is_some_and(|vault| vault.get(named).is_ok()))
+        named.is_some_and(|named| vault.is_some_and(|vault| vault.get(&named).is_ok()))
     }
 }
 

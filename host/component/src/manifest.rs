@@ -83,6 +83,10 @@ pub struct Manifest {
     /// The ways out it asks for.
     #[serde(default, rename = "route")]
     pub routes: Vec<RouteEntry>,
+    /// Whether it works in several workspaces of one service, each with a token of its own: a call in the workspace `T1`
+    /// goes with the credential `reference@T1`, and one in none with `reference`.
+    #[serde(default)]
+    pub workspaces: bool,
     /// SHA-256, in hexadecimal, of each document of GraphQL that its reads send.
     #[serde(default)]
     graphql_reads: Vec<String>,

@@ -9,7 +9,7 @@
 
 use crate::account::Account;
 use crate::limits::Limits;
-use crate::route::narrowed;
+use crate::route::{in_workspace, narrowed};
 use bytes::Bytes;
 use egress::{Egress, Flowing, Opened, Piece, Refused, Sent, Times};
 use event::{Digest, Route, Timestamp};
@@ -42,6 +42,8 @@ pub(crate) struct Way {
     pub(crate) clock: Clock,
     pub(crate) account: Account,
     pub(crate) limits: Limits,
+    /// The workspace whose credentials go into its requests; nothing for a plugin that has one of each.
+    pub(crate) workspace: Option<Arc<str>>,
     /// Whether answers that are streams of events are handed on as they come.
     pub(crate) flows: bool,
 }
@@ -106,6 +108,7 @@ impl Way {
         let body = body.await.map_err(|_| Error::ConnectionWriteTimeout)??;
         let routes = narrowed(self.effect, &head, &body, &self.operations, &self.routes);
         let fewer = routes.len() < self.routes.len();
+        let routes = in_workspace(routes, self.workspace.as_deref());
         // From here on the request counts as sent, until the way out says otherwise.
         if !self.account.begin() {
             return Err(Error::HttpRequestDenied);

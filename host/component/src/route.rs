@@ -38,6 +38,27 @@ pub(crate) fn narrowed(
     routes.iter().filter(exact).cloned().collect()
 }
 
+/// The credential that stands for `reference` in a workspace. There is no way from one workspace's to another's: where
+/// that one has none, the request does not leave.
+#[must_use]
+pub(crate) fn credential_in(reference: &str, workspace: Option<&str>) -> String {
+    match workspace {
+        // What names its owner already is an account, and of no workspace.
+        Some(workspace) if !reference.contains('@') => format!("{reference}@{workspace}"),
+        _ => reference.to_owned(),
+    }
+}
+
+/// The same routes with the credentials of a workspace.
+#[must_use]
+pub(crate) fn in_workspace(routes: Vec<Route>, workspace: Option<&str>) -> Vec<Route> {
+    let of = |route: Route| {
+        let credential = route.credential.map(|reference| credential_in(&reference, workspace));
+        Route { credential, ..route }
+    };
+    routes.into_iter().map(of).collect()
+}
+
 /// A GraphQL request as JSON, and nothing that could make another of it: no name that picks one of several operations,
 /// no extension that stands for a document kept elsewhere, and no field twice.
 #[derive(Deserialize)]
@@ -157,6 +178,22 @@ mod tests {
     #[test]
     fn an_effect_goes_by_all_it_was_granted() {
         assert_eq!(prefixes(EffectClass::External, "POST", "/api/chat.postMessage").len(), 2);
+    }
+
+    #[test]
+    fn in_a_workspace_its_own_credential_goes_in_and_nothing_else_changes() {
+        let bare: Vec<Route> =
+            granted().into_iter().map(|route| Route { credential: None, ..route }).collect();
+        for (routes, workspace, credential) in [
+            (granted(), Some("T02"), Some("slack.bot-token@T02")),
+            (granted(), None, Some("slack.bot-token")),
+            (bare, Some("T02"), None),
+        ] {
+            for (before, after) in routes.iter().zip(super::in_workspace(routes.clone(), workspace)) {
+                assert_eq!(after.credential.as_deref(), credential);
+                assert_eq!(Route { credential: before.credential.clone(), ..after }, *before);
+            }
+        }
     }
 
     proptest! {

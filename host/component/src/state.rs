@@ -58,6 +58,7 @@ pub(crate) struct State {
     pub(crate) settings: Arc<BTreeMap<String, Value>>,
     pub(crate) vault: Option<Arc<Vault>>,
     pub(crate) routes: Arc<[Route]>,
+    pub(crate) workspace: Option<Arc<str>>,
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
     /// Bytes of deltas that may still be shown.
     pub(crate) deltas_left: usize,
@@ -82,6 +83,7 @@ impl State {
             settings: lent.settings,
             vault: lent.vault,
             routes: lent.way.as_ref().map_or_else(|| Arc::new([]) as Arc<[Route]>, |way| way.routes.clone()),
+            workspace: lent.way.as_ref().and_then(|way| way.workspace.clone()),
             deltas: lent.deltas,
             deltas_left: limits.output_bytes,
             table,

@@ -207,7 +207,13 @@ impl<'a> Arrival<'a> {
         });
         let organisation = self.text_at("/authorizations/0/enterprise_id");
         let ours = |team: &str| team == own.team || (!team.is_empty() && team == organisation);
-        shared.is_some_and(is_set) || flagged || !ours(self.team()) || !self.author_teams().all(ours)
+        // Installed in a whole organisation, and the office is not: it is not this installation that is spoken to.
+        let another = self.flag_at("/authorizations/0/is_enterprise_install") && organisation != own.team;
+        another
+            || shared.is_some_and(is_set)
+            || flagged
+            || !ours(self.team())
+            || !self.author_teams().all(ours)
     }
 
     /// The message it carries, when something was said in a place that can be named. Programs' messages are
@@ -288,6 +294,10 @@ impl<'a> Arrival<'a> {
             _ => None,
         };
         within.filter(|message| message.is_object()).unwrap_or(event)
+    }
+
+    fn flag_at(&self, pointer: &str) -> bool {
+        self.delivery.payload.json().pointer(pointer).is_some_and(is_set)
     }
 
     fn text_at(&self, pointer: &str) -> &'a str {

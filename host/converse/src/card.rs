@@ -53,6 +53,22 @@ pub fn whisper(channel: &str, thread_ts: Option<&str>, user: &str, text: &str) -
     input
 }
 
+/// `input`, for the workspace that `earlier` was for: what is said about a message goes where the message went.
+#[must_use]
+pub fn where_it_was(input: Value, earlier: Option<&Value>) -> Value {
+    match earlier.and_then(|earlier| earlier.get("team")).and_then(Value::as_str) {
+        Some(team) => in_workspace(input, team),
+        None => input,
+    }
+}
+
+/// `input`, for the workspace `team`.
+#[must_use]
+pub fn in_workspace(mut input: Value, team: &str) -> Value {
+    join(&mut input, &json!({ "team": team }));
+    input
+}
+
 /// How an approval was decided, in one sentence; nothing for a fact that decides none. `given_by` is who had said yes
 /// to a call that was made.
 #[must_use]

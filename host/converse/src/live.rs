@@ -58,7 +58,7 @@ fn plain(tool: &str) -> String {
 pub fn place(destination: &Value) -> Value {
     let mut place = json!({});
     if let Some(fields) = place.as_object_mut() {
-        let kept = ["channel", "thread_ts"].into_iter();
+        let kept = ["team", "channel", "thread_ts"].into_iter();
         fields.extend(kept.filter_map(|key| Some((key.to_owned(), destination.get(key)?.clone()))));
     }
     place
@@ -88,10 +88,11 @@ pub fn said(mut place: Value, text: &str) -> Value {
 pub fn completing(effect: &str, input: &Value, reference: &Value) -> Option<Value> {
     let shown = reference.pointer("/unfinished/shown")?;
     let at = |key: &str| reference.get(key).filter(|value| value.is_string());
-    Some(json!({
+    let completing = json!({
         "channel": at("channel")?, "thread_ts": at("thread_ts")?, "ts": at("ts")?,
         "text": input.get("text")?, "effect": effect, "shown": shown,
-    }))
+    });
+    Some(crate::card::where_it_was(completing, Some(input)))
 }
 
 #[cfg(test)]

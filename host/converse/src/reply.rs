@@ -36,8 +36,8 @@ pub fn reply_to(place: &Place) -> Option<ReplyTo> {
     };
     let destination = match root {
         Some(root) if root.is_empty() => return None,
-        Some(root) => json!({ "channel": place.channel, "thread_ts": root }),
-        None => json!({ "channel": place.channel }),
+        Some(root) => json!({ "team": place.team, "channel": place.channel, "thread_ts": root }),
+        None => json!({ "team": place.team, "channel": place.channel }),
     };
     Some(ReplyTo { tool: TOOL_SLACK.to_owned(), destination, audience: audience(place) })
 }
@@ -74,11 +74,11 @@ mod tests {
     #[test]
     fn an_answer_hangs_under_the_threads_first_message_and_never_under_a_reply() {
         for (kind, thread, destination) in [
-            (PlaceKind::Channel, None, json!({"channel": "C1", "thread_ts": "2.0"})),
-            (PlaceKind::Channel, Some("1.0"), json!({"channel": "C1", "thread_ts": "1.0"})),
-            (PlaceKind::Unknown, None, json!({"channel": "C1", "thread_ts": "2.0"})),
-            (PlaceKind::Im, None, json!({"channel": "C1"})),
-            (PlaceKind::Im, Some("1.0"), json!({"channel": "C1", "thread_ts": "1.0"})),
+            (PlaceKind::Channel, None, json!({"team": "T1", "channel": "C1", "thread_ts": "2.0"})),
+            (PlaceKind::Channel, Some("1.0"), json!({"team": "T1", "channel": "C1", "thread_ts": "1.0"})),
+            (PlaceKind::Unknown, None, json!({"team": "T1", "channel": "C1", "thread_ts": "2.0"})),
+            (PlaceKind::Im, None, json!({"team": "T1", "channel": "C1"})),
+            (PlaceKind::Im, Some("1.0"), json!({"team": "T1", "channel": "C1", "thread_ts": "1.0"})),
         ] {
             let reply = reply_to(&place(kind, thread)).unwrap();
             assert_eq!((reply.tool.as_str(), reply.destination), ("slack.post", destination));

@@ -4,10 +4,14 @@
 //! by several hosts at once: a class is stated once, since its id is derived from its delivery. Only the
 //! record is read and written.
 
+use crate::arrival::Arrival;
 use crate::follow::{Office, follow};
 use crate::manner::Manner;
-use event::{Event, Expected, Fact, GlobalPosition, Position, PrincipalId, SeatId};
+use crate::own::{own_keys, own_of};
+use event::{ConnectionIdentified, Event, Expected, Fact, GlobalPosition, Position, PrincipalId, SeatId};
 use record::{Error, Record};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Name of the cursor that says how far the record has been followed.
 pub const CURSOR: &str = "converse";
@@ -33,21 +37,36 @@ pub async fn step(
     let after = record.cursor(CURSOR).await?;
     let events = record.read_all(after, FOLLOW_EVENTS_MAX).await?;
     let Some(last) = events.last().map(|event| event.global_position) else { return Ok(0) };
-    let own = record.row("setting", &fold::setting::connection(crate::SOURCE_SLACK)).await?;
-    let office = Office {
-        host: host.clone(),
-        desk: desk.clone(),
-        own: fold::decode(own.as_ref()),
-        manner: manner.clone(),
-    };
+    let mut office = Office { host: host.clone(), desk: desk.clone(), own: None, manner: manner.clone() };
+    let mut known = BTreeMap::new();
     for (i, event) in events.iter().enumerate() {
-        if matches!(event.fact, Fact::DeliveryReceived(_)) {
+        if let Fact::DeliveryReceived(received) = &event.fact {
             let next = events.get(i.saturating_add(1)).cloned();
+            office.own = own(record, &Arrival::of(received), &mut known).await?;
             classify_one(record, event, next, &office).await?;
         }
     }
     record.set_cursor(CURSOR, last).await?;
     Ok(events.len())
+}
+
+/// Who the office is to `arrival`. A row is read once in a step.
+async fn own(
+    record: &Record,
+    arrival: &Arrival<'_>,
+    known: &mut BTreeMap<String, Option<Value>>,
+) -> Result<Option<ConnectionIdentified>, Error> {
+    let keys = own_keys(arrival);
+    for key in &keys {
+        if !known.contains_key(key) {
+            let row = record.row("setting", key).await?.map(|row| row.value);
+            known.insert(key.clone(), row);
+        }
+        if known.get(key).is_some_and(Option::is_some) {
+            break;
+        }
+    }
+    Ok(own_of(&keys, |key| known.get(key).cloned().flatten()))
 }
 
 async fn classify_one(

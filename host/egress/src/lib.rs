@@ -6,6 +6,9 @@
 //! capped, hashed and looked through before anyone sees it; a stream of events is looked through line by line
 //! ([`Egress::open`]). Redirects are answers, never followed.
 //!
+//! The exchange of a code or a refresh token for a token ([`Egress::token`]) is the host's own, and the one place where
+//! secrets come in: they leave it for the vault.
+//!
 //! Whatever goes wrong, [`Refused::request_left`] says whether the request may have reached the other side.
 //!
 //! Deliberately absent: HTTP proxies (environment variables such as `HTTPS_PROXY` are not read; a proxy will
@@ -26,6 +29,7 @@ mod route;
 mod send;
 mod target;
 mod token;
+mod workspace;
 
 #[cfg(test)]
 mod tests;
@@ -41,3 +45,4 @@ pub use resolve::{Resolve, SystemResolver};
 pub use send::{Egress, Sent};
 pub use target::{Target, URL_BYTES_MAX, UrlError, judge_url};
 pub use token::{Client, Granted, NotGranted, Shown};
+pub use workspace::{Asking, Offer, TokenGiven, TokenRefused};

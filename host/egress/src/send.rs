@@ -47,12 +47,19 @@ pub struct Sent {
 }
 
 /// A request that was judged: where it goes, and what goes, without the credential yet.
-struct Judged {
+pub(crate) struct Judged {
     target: Target,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
     credential: Option<(String, Secret)>,
+}
+
+impl Judged {
+    /// Where it goes.
+    pub(crate) fn target(&self) -> &Origin {
+        self.target.origin()
+    }
 }
 
 impl Egress {
@@ -127,7 +134,7 @@ impl Egress {
     }
 
     /// Decides from the request, the routes and the vault alone.
-    fn judge(&self, request: Request<Bytes>, routes: &[Route]) -> Result<Judged, Refused> {
+    pub(crate) fn judge(&self, request: Request<Bytes>, routes: &[Route]) -> Result<Judged, Refused> {
         let (head, body) = request.into_parts();
         let target = judge_url(&head.uri.to_string(), &self.loopback).map_err(Refused::UrlRefused)?;
         let route = route_for(&head.method, &target, routes).map_err(|refused| {
@@ -165,7 +172,7 @@ impl Egress {
     }
 
     /// The request as it goes out: the host's own headers, and the credential in its one header.
-    fn written(&self, judged: Judged) -> Result<Request<Full<Bytes>>, Refused> {
+    pub(crate) fn written(&self, judged: Judged) -> Result<Request<Full<Bytes>>, Refused> {
         let Judged { target, method, mut headers, body, credential } = judged;
         let host = HeaderValue::from_str(&target.origin().authority());
         headers.insert(HOST, host.map_err(|error| Refused::Broken { left: false, error: error.into() })?);
@@ -181,7 +188,7 @@ impl Egress {
         Ok(request)
     }
 
-    async fn look_through_request(&self, judged: &Judged) -> Result<(), Refused> {
+    pub(crate) async fn look_through_request(&self, judged: &Judged) -> Result<(), Refused> {
         let head = head_text(judged.target.path_and_query().as_str(), &judged.headers);
         let bytes_max = self.limits.head_bytes_max;
         if head.len() > bytes_max {

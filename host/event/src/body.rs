@@ -2,6 +2,7 @@
 
 mod account;
 mod approval;
+mod connection;
 mod conversation;
 mod effect;
 mod gate;
@@ -20,6 +21,7 @@ pub use approval::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn,
 };
+pub use connection::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 pub use conversation::{
     Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
 };

@@ -13,6 +13,7 @@ use crate::body::{
     RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
     SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::body::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
@@ -134,6 +135,12 @@ facts! {
     "plugin.revoked" 1 PluginRevoked,
     /// Who the office is on a connected service.
     "connection.identified" 1 ConnectionIdentified,
+    /// The office was installed in a workspace.
+    "connection.installed" 1 ConnectionInstalled,
+    /// The token of a workspace was exchanged for the next.
+    "connection.renewed" 1 ConnectionRenewed,
+    /// The office is no longer in a workspace.
+    "connection.ended" 1 ConnectionEnded,
     /// Something arrived from outside, as it came.
     "delivery.received" 1 DeliveryReceived,
     /// What a delivery asks, and why.

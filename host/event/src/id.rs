@@ -223,6 +223,17 @@ impl Topic {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The workspace it stands in, such as `T01`; nothing for what is said on this machine, and for what no place was
+    /// ever the root of.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
+        let mut parts = self.0.split(':');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("slack"), Some(team), Some(_)) if !team.is_empty() => Some(team),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Topic {

@@ -301,6 +301,9 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::ModeSet(_) => Own::Office,
         Fact::NodeStarted(_)
         | Fact::ConnectionIdentified(_)
+        | Fact::ConnectionInstalled(_)
+        | Fact::ConnectionRenewed(_)
+        | Fact::ConnectionEnded(_)
         | Fact::DeliveryReceived(_)
         | Fact::DeliveryClassified(_)
         | Fact::MessageReceived(_)

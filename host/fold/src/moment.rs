@@ -20,6 +20,13 @@ pub enum Due {
     Outcome(EffectId),
     /// An unknown effect is read back.
     Recall(EffectId),
+    /// The token of a workspace is exchanged for the next.
+    Renewal {
+        /// The service.
+        source: String,
+        /// The workspace.
+        team: String,
+    },
     /// A seat looks again.
     Look {
         /// The seat.
@@ -61,6 +68,21 @@ pub fn effect_key(effect: &EffectId) -> String {
     format!("effect/{effect}")
 }
 
+/// Key of the moment at which the token of a workspace is exchanged.
+#[must_use]
+pub fn renewal_key(source: &str, team: &str) -> String {
+    format!("renewal/{source}/{team}")
+}
+
+/// How long before its end a token is exchanged, in milliseconds: two hours, so that many tries fit in between.
+pub const RENEWAL_LEAD_MS: i64 = 7_200_000;
+
+/// The moment at which a token that ends at `expires_at` is exchanged.
+fn renewal(source: &str, team: &str, expires_at: Timestamp) -> MomentRow {
+    let due = Due::Renewal { source: source.to_owned(), team: team.to_owned() };
+    MomentRow { at: expires_at.plus_ms(-RENEWAL_LEAD_MS), due }
+}
+
 /// Key of the moment at which a seat looks at a topic again.
 #[must_use]
 pub fn look_key(seat: &SeatId, topic: &Topic) -> String {
@@ -86,6 +108,9 @@ impl Projection for Moments {
             Fact::EffectFailed(body) => vec![effect_key(&body.effect)],
             Fact::EffectLeftUnknown(body) => vec![effect_key(&body.effect)],
             Fact::EffectRecalled(body) => vec![effect_key(&body.effect)],
+            Fact::ConnectionInstalled(body) => vec![renewal_key(&body.source, &body.team)],
+            Fact::ConnectionRenewed(body) => vec![renewal_key(&body.source, &body.team)],
+            Fact::ConnectionEnded(body) => vec![renewal_key(&body.source, &body.team)],
             Fact::MomentSet(body) => vec![look_key(&body.seat, &body.topic)],
             Fact::MomentPassed(body) => vec![look_key(&body.seat, &body.topic)],
             _ => Vec::new(),
@@ -109,6 +134,8 @@ impl Projection for Moments {
             Fact::EffectRecalled(body) => {
                 MomentRow { at: body.again_at?, due: Due::Recall(body.effect.clone()) }
             }
+            Fact::ConnectionInstalled(body) => renewal(&body.source, &body.team, body.expires_at?),
+            Fact::ConnectionRenewed(body) => renewal(&body.source, &body.team, body.expires_at?),
             Fact::MomentSet(body) => {
                 let (seat, topic) = (body.seat.clone(), body.topic.clone());
                 MomentRow { at: body.at, due: Due::Look { seat, topic, set_by: event.id.clone() } }

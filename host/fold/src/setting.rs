@@ -76,10 +76,22 @@ pub fn holder(seat: &event::SeatId) -> String {
     format!("holder/{seat}")
 }
 
-/// Key of who the office is on a service ([`event::ConnectionIdentified`]).
+/// Key of who the office is in the workspace of a service that it came into first ([`event::ConnectionIdentified`]).
 #[must_use]
 pub fn connection(source: &str) -> String {
     format!("connection/{source}")
+}
+
+/// Key of who the office is in one workspace of a service ([`event::ConnectionIdentified`]), as long as it is there.
+#[must_use]
+pub fn connection_in(source: &str, team: &str) -> String {
+    format!("connection/{source}/{team}")
+}
+
+/// Key of how the office came into a workspace ([`event::ConnectionInstalled`]), as long as it is there.
+#[must_use]
+pub fn installation(source: &str, team: &str) -> String {
+    format!("installation/{source}/{team}")
 }
 
 /// Key of a permit that counts no more ([`event::PolicyRevoked`]).
@@ -140,7 +152,8 @@ fn holds(fact: &Fact) -> Option<Value> {
         | Fact::PluginRevoked(_)
         | Fact::PluginRemoved(_)
         | Fact::TopicUnmuted(_)
-        | Fact::AccountDisconnected(_) => None,
+        | Fact::AccountDisconnected(_)
+        | Fact::ConnectionEnded(_) => None,
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
         Fact::SeatChanged(body) => Some(serde_json::to_value(&body.now).unwrap_or(Value::Null)),
         other => Some(other.body()),
@@ -161,7 +174,9 @@ fn key(fact: &Fact) -> Option<String> {
         Fact::PolicyProposed(body) => Some(proposal(&body.digest)),
         Fact::PolicyRevoked(body) => Some(revoked(&body.policy)),
         Fact::PluginRevoked(body) => Some(grant(&body.plugin)),
-        Fact::ConnectionIdentified(body) => Some(connection(&body.source)),
+        Fact::ConnectionIdentified(body) => Some(connection_in(&body.source, &body.team)),
+        Fact::ConnectionInstalled(body) => Some(installation(&body.source, &body.team)),
+        Fact::ConnectionEnded(body) => Some(connection_in(&body.source, &body.team)),
         Fact::PluginProposed(body) => Some(waiting(&body.version.plugin)),
         Fact::PluginRemoved(body) => Some(plugin(&body.plugin)),
         Fact::ComponentRevoked(body) => Some(revoked_component(&body.digest)),
@@ -182,6 +197,10 @@ fn beside(fact: &Fact) -> Vec<String> {
         Fact::PolicyApplied(_) | Fact::PolicyRevoked(_) => vec![IN_FORCE.to_owned()],
         Fact::PluginInstalled(body) => vec![PLUGINS.to_owned(), waiting(&body.plugin)],
         Fact::PluginGranted(body) => vec![ungranted(&body.plugin)],
+        Fact::ConnectionIdentified(body) => vec![connection(&body.source)],
+        Fact::ConnectionEnded(body) => {
+            vec![connection(&body.source), installation(&body.source, &body.team)]
+        }
         Fact::PluginRevoked(body) => vec![ungranted(&body.plugin)],
         // Nothing of it stays in force: one that is installed anew begins anew.
         Fact::PluginRemoved(body) => {
@@ -220,8 +239,21 @@ fn evolve_beside(key: &str, row: Option<Row>, fact: &Fact) -> Option<Row> {
             names.remove(&account(&body.credential, &body.owner));
             Some(Row::of(&names, None))
         }
+        // The first workspace stays the first, whatever comes beside it.
+        Fact::ConnectionIdentified(body) => match first_of(row) {
+            Some(first) if first != body.team => row.cloned(),
+            _ => Some(Row { value: fact.body(), rank: None }),
+        },
+        Fact::ConnectionEnded(body) if key == connection(&body.source) => {
+            row.filter(|row| first_of(Some(row)).as_ref() != Some(&body.team)).cloned()
+        }
         _ => None,
     }
+}
+
+/// The workspace that a row of [`connection`] is about.
+fn first_of(row: Option<&Row>) -> Option<String> {
+    decode::<event::ConnectionIdentified>(row).map(|first| first.team)
 }
 
 impl Projection for Settings {

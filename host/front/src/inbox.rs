@@ -4,7 +4,7 @@
 //! ts): its first delivery is `message.received`; every other one is `message.merged`, so that a mention which
 //! arrives second is not lost. Which came first is decided inside the append, by the record's one writer.
 
-use converse::{Arrival, Whose, label_of, whose};
+use converse::{Arrival, Whose, label_of, own, own_keys, own_of, whose};
 use event::{
     Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, GlobalPosition, Integrity,
     Label, MessageMerged, MessageReceived, Personal, PrincipalId, Proposed, StreamName,
@@ -18,7 +18,7 @@ use std::convert::Infallible;
 const MESSAGES: &str = "message";
 /// Projection of the rows that say whose words a program may repeat.
 const SPEAKERS: &str = "speaker";
-/// Projection of the row that says who the office is.
+/// Projection of the rows that say who the office is.
 const SETTINGS: &str = "setting";
 
 /// A delivery and its one name.
@@ -73,16 +73,17 @@ impl Inbox {
     }
 
     async fn append(&self, incoming: Incoming) -> Result<GlobalPosition, Error> {
-        let connection = fold::setting::connection(&incoming.delivery.source);
-        let place = Arrival::of(&incoming.delivery).message(None).map(|message| message.place.key());
-        let own = self.record.row(SETTINGS, &connection).await?;
-        let whose = whose(&Arrival::of(&incoming.delivery), fold::decode(own.as_ref()).as_ref());
-        let mut reads = vec![RowKey::new(SETTINGS, connection.clone())];
+        let arrival = Arrival::of(&incoming.delivery);
+        let keys = own_keys(&arrival);
+        let place = arrival.message(None).map(|message| message.place.key());
+        let own = own(&self.record, &arrival).await?;
+        let whose = whose(&arrival, own.as_ref());
+        let mut reads: Vec<RowKey> = keys.iter().map(|key| RowKey::new(SETTINGS, key)).collect();
         reads.extend(place.map(|key| RowKey::new(MESSAGES, key)));
         reads.extend(whose.echoes.iter().map(|key| RowKey::new(SPEAKERS, key)));
         let host = self.host.clone();
         let decide = move |rows: &Rows, _| -> Result<_, Infallible> {
-            let own = rows.state::<ConnectionIdentified>(SETTINGS, &connection);
+            let own = own_of(&keys, |key| rows.get(SETTINGS, key).map(|row| row.value.clone()));
             Ok((appends(&incoming, &host, own.as_ref(), &whose, rows), ()))
         };
         match self.record.decide(reads, decide).await? {

@@ -1,4 +1,5 @@
-//! The HTTP front: `POST /slack/events` for everything Slack sends, `GET /healthz` for whoever watches.
+//! The HTTP front: `POST /slack/events` for everything Slack sends, `GET /healthz` for whoever watches, and `/slack/install`
+//! for whoever brings the office into a workspace.
 //!
 //! The order never changes: cap, signature, reading, the append, the answer. A 200 means that the delivery is
 //! on the record. A record that cannot take it is a 503, which Slack repeats; what would fail again is
@@ -6,6 +7,7 @@
 
 use crate::health::{Counts, Rejection};
 use crate::inbox::{Inbox, Incoming, Taken};
+use crate::slack::install::{self, Installs};
 use crate::slack::parse::parse;
 use crate::slack::socket::Line;
 use crate::slack::verify::verify;
@@ -15,6 +17,7 @@ use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use converse::Arrival;
 use event::{GlobalPosition, PrincipalId};
 use http_body_util::LengthLimitError;
 use record::{Clock, Error, Record, Status};
@@ -24,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use vault::{SignatureError, SigningKeys};
+use vault::{SignatureError, Signers};
 
 /// Largest request body: many times the largest event Slack sends, checked before anything is computed.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -47,7 +50,9 @@ pub struct Front {
     /// The principal that states what arrives: the host.
     pub host: PrincipalId,
     /// Slack's signing secrets; without them there is no `/slack/events`.
-    pub keys: Option<SigningKeys>,
+    pub keys: Option<Signers>,
+    /// How the office is installed in a workspace over Slack's own pages; without it there is no `/slack/install`.
+    pub installs: Option<Arc<dyn Installs>>,
     /// The time that signatures are judged by.
     pub clock: Arc<dyn Clock>,
     /// How far the journal is, when one is kept.
@@ -66,7 +71,7 @@ struct Parts {
 }
 
 struct SlackParts {
-    keys: SigningKeys,
+    signers: Signers,
     parts: Arc<Parts>,
 }
 
@@ -82,13 +87,15 @@ pub fn router(front: Front) -> Router {
         counts: Counts::default(),
     });
     let health = Router::new().route("/healthz", get(healthz)).with_state(Arc::clone(&parts));
-    match front.keys {
-        Some(keys) => {
-            let slack = Arc::new(SlackParts { keys, parts });
-            health.merge(Router::new().route("/slack/events", post(slack_events)).with_state(slack))
-        }
-        None => health,
+    let mut all = health;
+    if let Some(signers) = front.keys {
+        let slack = Arc::new(SlackParts { signers, parts });
+        all = all.merge(Router::new().route("/slack/events", post(slack_events)).with_state(slack));
     }
+    if let Some(installs) = front.installs {
+        all = all.merge(install::routes(installs));
+    }
+    all
 }
 
 async fn slack_events(State(slack): State<Arc<SlackParts>>, request: Request<Body>) -> Response {
@@ -107,16 +114,26 @@ async fn take(slack: &SlackParts, request: Request<Body>) -> Result<Response, Re
     let parts = &slack.parts;
     let (head, body) = request.into_parts();
     let body = read_body(&head.headers, body).await?;
-    verify(&slack.keys, &head.headers, &body, parts.clock.now()).map_err(unsigned)?;
+    let signed = verify(&slack.signers, &head.headers, &body, parts.clock.now()).map_err(unsigned)?;
     let content_type = text_of(&head.headers, header::CONTENT_TYPE.as_str());
     let retry = text_of(&head.headers, RETRY_NUM).parse().unwrap_or(0);
     let incoming = parse(content_type, retry, &body).map_err(|error| {
         tracing::warn!(error = &error as &dyn std::error::Error, "a signed request could not be read");
         Rejection::Unparsable
     })?;
+    if !slack.signers.speaks_for(&signed, workspace(&incoming)) {
+        return Err(Rejection::WrongSignature);
+    }
     let answer = answer(&incoming);
     append(parts, incoming).await?;
     Ok(answer)
+}
+
+/// The workspace that a delivery is of; nothing for what is of the app alone. Whoever signs such a thing learns and does
+/// nothing by it.
+fn workspace(incoming: &Incoming) -> Option<&str> {
+    let of_the_app = matches!(incoming.delivery.kind.as_str(), "url_verification" | "ssl_check");
+    (!of_the_app).then(|| Arrival::of(&incoming.delivery).team())
 }
 
 async fn read_body(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Rejection> {

@@ -21,6 +21,7 @@ use fold::ahead::AheadRow;
 use fold::approval::{ApprovalRow, ApprovalState, approval_id};
 use fold::refusal::RefusalRow;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Everything the decision depends on, beside the call itself.
@@ -293,6 +294,10 @@ pub fn subjects(call: &Call, catalogue: &dyn Catalogue, budgets: Vec<String>) ->
     let mut subjects = vec![RefusalSubject::Office, RefusalSubject::Seat(call.seat.clone())];
     subjects.extend(plugin.map(RefusalSubject::Plugin));
     subjects.push(RefusalSubject::Tool(call.tool.clone()));
+    // Both: what is said in one workspace may be about another.
+    let workspaces = [call.workspace(), call.topic.as_ref().and_then(|topic| topic.workspace())];
+    let workspaces: BTreeSet<&str> = workspaces.into_iter().flatten().collect();
+    subjects.extend(workspaces.into_iter().map(|team| RefusalSubject::Workspace(team.to_owned())));
     if let Some(topic) = &call.topic {
         subjects.push(RefusalSubject::Topic(topic.clone()));
         subjects.push(RefusalSubject::SeatTopic { seat: call.seat.clone(), topic: topic.clone() });

@@ -91,6 +91,19 @@ impl Call {
         }
     }
 
+    /// The workspace it is made in: the one that its arguments name as `team`, or else that of its topic. A call that
+    /// reads back another is made where that one was.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
+        let named = match &self.payload {
+            Payload::Tool(input) => {
+                ["/team", "/input/team"].iter().find_map(|at| input.pointer(at)?.as_str())
+            }
+            Payload::Infer(_) => None,
+        };
+        named.filter(|team| !team.is_empty()).or_else(|| self.topic.as_ref()?.workspace())
+    }
+
     /// The call that something running for this one makes: in the same seat and topic, under the same lease, with at
     /// most `grants` of what this one may call, labelled with all that this one has read and `read` besides. It draws
     /// on the same budgets, since those follow from seat, topic, asker and goal.

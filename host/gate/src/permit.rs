@@ -82,6 +82,12 @@ impl Permit {
         &self.call.payload
     }
 
+    /// The workspace the call is made in, see [`Call::workspace`].
+    #[must_use]
+    pub fn workspace(&self) -> Option<&str> {
+        self.call.workspace()
+    }
+
     /// What the call may do outside.
     #[must_use]
     pub fn effect(&self) -> EffectClass {

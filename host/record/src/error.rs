@@ -125,7 +125,7 @@ pub enum Error {
         source: Option<Cause>,
     },
     /// There is no record yet, and it was to be opened for reading alone.
-    #[error("there is no record at `{place}`; `chancery serve` creates it")]
+    #[error("there is no record at `{place}`; `chancery serve` creates it, and so does `chancery chat`")]
     NoRecord {
         /// Its file, or its database without user and password.
         place: String,

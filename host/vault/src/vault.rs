@@ -1,11 +1,16 @@
 //! The credentials of one host, by reference.
 //!
-//! A value is read when first asked for and kept until it is refreshed. A value that was replaced is still a
+//! A value is read when first asked for and kept until it is refreshed; one that a service gave is read each time, since
+//! another host may have been given the next. A value that was replaced is still a
 //! secret: it stays in the scan. Reading a file blocks the thread for a moment, at first use only.
 
 use crate::scan::{Needles, first_in};
+use crate::tokens::{TokenError, Tokens};
 use crate::{AccountRef, Accounts, Secret, Source, VaultError};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many replaced values of one reference stay in the scan: the one just rotated out, and one before it.
@@ -15,6 +20,9 @@ pub const RETIRED_MAX: usize = 2;
 pub struct Vault {
     sources: BTreeMap<String, Source>,
     accounts: Option<Accounts>,
+    tokens: Option<Tokens>,
+    /// Other names of credentials, and what each is another name of.
+    aliases: Mutex<BTreeMap<String, String>>,
     known: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -31,7 +39,7 @@ impl Vault {
     /// A vault over these places. Reads nothing yet.
     #[must_use]
     pub fn new(sources: BTreeMap<String, Source>) -> Self {
-        Self { sources, accounts: None, known: Mutex::default() }
+        Self { sources, accounts: None, tokens: None, aliases: Mutex::default(), known: Mutex::default() }
     }
 
     /// The same vault, which also has the accounts that people connect: [`AccountRef::reference`] names one.
@@ -46,6 +54,53 @@ impl Vault {
         self.accounts.as_ref()
     }
 
+    /// The same, and what is kept in `folder`: what services gave to this office.
+    #[must_use]
+    pub fn with_tokens(self, folder: PathBuf) -> Self {
+        Self { tokens: Some(Tokens::new(folder)), ..self }
+    }
+
+    /// Keeps what a service gave under `reference`, in place of what was kept there. Durable when this returns.
+    ///
+    /// # Errors
+    /// Why it could not be kept; then nothing has changed.
+    pub fn keep(&self, reference: &str, secret: Secret) -> Result<(), TokenError> {
+        self.tokens.as_ref().ok_or(TokenError::NoFolder)?.keep(reference, &secret)?;
+        self.known().entry(reference.to_owned()).or_default().replace(Some(secret));
+        Ok(())
+    }
+
+    /// Takes away what is kept under `reference`. It is still looked for ([`Vault::scan`]).
+    ///
+    /// # Errors
+    /// When its file cannot be removed.
+    pub fn forget(&self, reference: &str) -> Result<(), TokenError> {
+        if let Some(tokens) = &self.tokens {
+            tokens.forget(reference)?;
+        }
+        if let Some(known) = self.known().get_mut(reference).filter(|_| !self.sources.contains_key(reference))
+        {
+            known.replace(None);
+        }
+        Ok(())
+    }
+
+    /// The references of what is kept, in order.
+    #[must_use]
+    pub fn kept(&self) -> Vec<String> {
+        self.tokens.as_ref().map(Tokens::references).unwrap_or_default()
+    }
+
+    /// Lets `alias` be another name of the credential `reference`.
+    pub fn also(&self, alias: &str, reference: &str) {
+        self.aliases().insert(alias.to_owned(), reference.to_owned());
+    }
+
+    /// Lets `alias` be a name of nothing again.
+    pub fn not_also(&self, alias: &str) {
+        self.aliases().remove(alias);
+    }
+
     /// Every reference configured, in order.
     pub fn references(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(String::as_str)
@@ -54,10 +109,11 @@ impl Vault {
     /// Whether a credential is configured under `reference`. Reads nothing: its value may still be missing.
     #[must_use]
     pub fn has(&self, reference: &str) -> bool {
-        match AccountRef::parse(reference) {
-            Some(account) => self.accounts.as_ref().is_some_and(|accounts| accounts.has(&account)),
-            None => self.sources.contains_key(reference),
+        if let Some(account) = AccountRef::parse(reference) {
+            return self.accounts.as_ref().is_some_and(|accounts| accounts.has(&account));
         }
+        let reference = self.real(reference);
+        self.sources.contains_key(&reference) || self.token(&reference).is_some()
     }
 
     /// A copy of the value, read now if it was not read before.
@@ -67,6 +123,10 @@ impl Vault {
     pub fn get(&self, reference: &str) -> Result<Secret, VaultError> {
         if let Some(account) = AccountRef::parse(reference) {
             return self.account(reference, &account);
+        }
+        let reference = &self.real(reference);
+        if let Some(source) = self.token(reference) {
+            return self.again(reference, &source);
         }
         let source = self.source(reference)?;
         if let Some(secret) = self.known().get(reference).and_then(|known| known.current.as_ref()) {
@@ -96,7 +156,8 @@ impl Vault {
     /// the others: for the start of the host and for its doctor.
     #[must_use]
     pub fn read_all(&self) -> Vec<VaultError> {
-        self.sources.keys().filter_map(|reference| self.get(reference).err()).collect()
+        let all = self.sources.keys().cloned().chain(self.kept());
+        all.filter_map(|reference| self.get(&reference).err()).collect()
     }
 
     /// The reference of a credential whose value occurs in `text`, if any: raw, in hexadecimal, in base64 of
@@ -127,6 +188,62 @@ impl Vault {
         Ok(copy)
     }
 
+    /// A digest of `text` that only whoever has the credential `reference` can make, in hexadecimal: what this office gave
+    /// away and gets back is known by it again. `purpose` keeps the digests of one use from passing for another's.
+    ///
+    /// # Errors
+    /// As [`Vault::get`].
+    pub fn mark(&self, reference: &str, purpose: &str, text: &str) -> Result<String, VaultError> {
+        let secret = self.get(reference)?;
+        Ok(mark(&secret, purpose, text)
+            .map(|mac| hex::encode(mac.finalize().into_bytes()))
+            .unwrap_or_default())
+    }
+
+    /// Whether `given` is the digest that [`Vault::mark`] makes. Takes the same time whatever is given.
+    ///
+    /// # Errors
+    /// As [`Vault::get`].
+    pub fn is_mark(
+        &self,
+        reference: &str,
+        purpose: &str,
+        text: &str,
+        given: &str,
+    ) -> Result<bool, VaultError> {
+        let secret = self.get(reference)?;
+        let mut bytes = [0; 32];
+        let formed = hex::decode_to_slice(given, &mut bytes).is_ok();
+        let same = mark(&secret, purpose, text).is_some_and(|mac| mac.verify_slice(&bytes).is_ok());
+        Ok(formed && same)
+    }
+
+    /// What `reference` is a name of: what is there under the name itself comes first.
+    fn real(&self, reference: &str) -> String {
+        if self.sources.contains_key(reference) || self.token(reference).is_some() {
+            return reference.to_owned();
+        }
+        self.aliases().get(reference).cloned().unwrap_or_else(|| reference.to_owned())
+    }
+
+    /// Where the kept token under `reference` is; nothing for what the operator keeps, which comes first.
+    fn token(&self, reference: &str) -> Option<Source> {
+        let tokens = self.tokens.as_ref().filter(|_| !self.sources.contains_key(reference))?;
+        tokens.source(reference)
+    }
+
+    /// The value in a place that another host may have written meanwhile.
+    fn again(&self, reference: &str, source: &Source) -> Result<Secret, VaultError> {
+        let secret = source.read(reference)?;
+        let copy = secret.copy();
+        self.known().entry(reference.to_owned()).or_default().replace(Some(secret));
+        Ok(copy)
+    }
+
+    fn aliases(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.aliases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn source(&self, reference: &str) -> Result<&Source, VaultError> {
         let unknown = || VaultError::Unknown { reference: reference.to_owned() };
         self.sources.get(reference).ok_or_else(unknown)
@@ -136,6 +253,14 @@ impl Vault {
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn mark(secret: &Secret, purpose: &str, text: &str) -> Option<Hmac<Sha256>> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.bytes()).ok()?;
+    mac.update(purpose.as_bytes());
+    mac.update(&[0]);
+    mac.update(text.as_bytes());
+    Some(mac)
 }
 
 impl Known {

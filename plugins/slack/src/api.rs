@@ -11,6 +11,8 @@ use crate::errors;
 
 /// The credential that the host puts into each request.
 pub const TOKEN: &str = "slack.bot-token";
+/// The header of every answer that names the scopes of the token.
+const SCOPES_HEADER: &str = "x-oauth-scopes";
 /// Where the API is, unless the setting `api` says otherwise.
 const API: &str = "https://slack.com/api/";
 /// The most that is read of an answer, in bytes. A posted message comes back whole: twice its blocks, its
@@ -68,6 +70,17 @@ impl<'a> Api<'a> {
     /// As [`Api::send`].
     pub fn get(&self, method: &str) -> Result<Value, Failure> {
         understand(method, &self.exchange(method, Method::Get, Vec::new(), Vec::new())?, None)
+    }
+
+    /// The same, and the scopes of the token where Slack names them.
+    ///
+    /// # Errors
+    /// As [`Api::send`].
+    pub fn get_with_scopes(&self, method: &str) -> Result<(Value, Option<Vec<String>>), Failure> {
+        let reply = self.exchange(method, Method::Get, Vec::new(), Vec::new())?;
+        let named = |scope: &str| Some(scope.trim()).filter(|scope| !scope.is_empty()).map(str::to_owned);
+        let scopes = reply.header(SCOPES_HEADER).map(|scopes| scopes.split(',').filter_map(named).collect());
+        Ok((understand(method, &reply, None)?, scopes))
     }
 
     /// Reads a page of messages. The values of `query` are encoded here.

@@ -8,12 +8,32 @@ use serde_json::{Map, Value, json};
 use crate::card::{ARGUMENTS_TAKEN_CHARS_MAX, FIELDS_MAX};
 use crate::message::{MENTIONS_MAX, TEXT_CHARS_MAX, TEXT_TAKEN_CHARS_MAX};
 
+/// The argument of every tool that names the workspace. It chooses the token, under the guest, and says nothing else.
+pub const TEAM: &str = "team";
+
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
     let mut all =
         vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home(), file()];
     all.extend(live::all());
-    all
+    all.into_iter().map(in_a_workspace).collect()
+}
+
+/// Every tool takes the workspace it is used in: the host puts that one's token into the requests.
+fn in_a_workspace(mut tool: Definition) -> Definition {
+    if let Some(properties) = tool.input_schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(TEAM.to_owned(), team());
+    }
+    tool
+}
+
+fn team() -> Value {
+    json!({
+        "type": "string",
+        "pattern": "^[TE][A-Z0-9]{2,}$",
+        "description": "The workspace's id, such as T0123ABCD, where the office is in several; the conversation's own \
+                        when absent.",
+    })
 }
 
 fn file() -> Definition {
@@ -291,7 +311,7 @@ fn emoji() -> Definition {
 fn identity() -> Definition {
     Definition {
         name: "slack.identity",
-        description: "Ask Slack who this bot is: workspace, bot user, bot and name.",
+        description: "Ask Slack who this bot is: workspace, bot user, bot and name, and what its token was granted.",
         input_schema: json!({ "type": "object", "properties": {}, "additionalProperties": false }),
         output_schema: json!({
             "type": "object",
@@ -301,6 +321,11 @@ fn identity() -> Definition {
                 "bot": { "type": "string" },
                 "app": { "type": "string" },
                 "name": { "type": "string" },
+                "scopes": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "What the token was granted; absent where Slack does not say.",
+                },
             },
             "required": ["team", "bot_user", "bot", "name"],
             "additionalProperties": false,

@@ -62,6 +62,10 @@ fn recalled(effect: &Effect, host: &dyn Host, wire: &dyn Wire) -> Result<Memory,
 }
 
 fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failure> {
+    let mut call = call.clone();
+    if let Some(input) = call.input.as_object_mut() {
+        input.remove(definitions::TEAM);
+    }
     match call.tool.as_str() {
         "slack.post" => tools::post(call.read()?, &call.key, &Api::open(host, wire)?),
         "slack.card" => tools::card(call.read()?, &call.key, &Api::open(host, wire)?),

@@ -229,6 +229,9 @@ struct Bot<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     app: Option<&'a str>,
     name: &'a str,
+    /// What the token was granted, where Slack says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Vec<String>>,
 }
 
 /// Asks Slack who the token belongs to.
@@ -237,7 +240,7 @@ struct Bot<'a> {
 /// See [`Api::get`]; [`Kind::NotAllowed`] when it belongs to a person, [`Kind::Malformed`] when the answer
 /// leaves something out.
 pub fn identity(_: Identity, api: &Api) -> Result<Value, Failure> {
-    let answer = api.get("auth.test")?;
+    let (answer, scopes) = api.get_with_scopes("auth.test")?;
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let needed = |key: &str| {
         text(key).ok_or_else(|| {
@@ -251,6 +254,7 @@ pub fn identity(_: Identity, api: &Api) -> Result<Value, Failure> {
         bot: text("bot_id").ok_or_else(person)?,
         app: text("app_id"),
         name: needed("user")?,
+        scopes,
     };
     serde_json::to_value(bot)
         .map_err(|e| Failure::new(Kind::Malformed, format!("the identity is not JSON: {e}")))
@@ -406,6 +410,18 @@ mod tests {
             let failure =
                 answer(&call("slack.identity", json!({})), &office, &canned(json!({}))).unwrap_err();
             assert_eq!(failure.kind, Kind::Other("misconfigured"));
+        }
+    }
+
+    #[test]
+    fn the_workspace_chooses_the_token_and_says_nothing_to_slack() {
+        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0"}));
+        let input = json!({"team": "T012", "channel": "C012", "text": "Hello"});
+        answer(&call("slack.post", input), &OFFICE, &wire).unwrap();
+        let sent: Value = serde_json::from_slice(&wire.asked.into_inner()[0].body).unwrap();
+        assert!(!sent.to_string().contains("T012"), "{sent}");
+        for tool in crate::definitions::all() {
+            assert_eq!(tool.input_schema["properties"]["team"]["type"], "string", "{}", tool.name);
         }
     }
 

@@ -8,10 +8,9 @@ use super::duty::{Duty, done, told};
 use super::show::CARD;
 use crate::wire::Office;
 use anyhow::Result;
-use converse::{Click, Says, card};
-use event::{ApprovalId, ConnectionIdentified, DeliveryClassified, Event, Fact, PrincipalId};
+use converse::{Arrival, Click, Says, card};
+use event::{ApprovalId, DeliveryClassified, Event, Fact, PrincipalId};
 use fold::approval::{ApprovalState, CannotApprove};
-use fold::setting;
 use gate::{Answer, AnswerError};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -29,8 +28,8 @@ pub(super) async fn click(desk: &Desk<'_>, event: &Event, classified: &DeliveryC
     else {
         return Ok(());
     };
-    let own = record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
-    let own: Option<ConnectionIdentified> = fold::decode(own.as_ref());
+    let arrival = Arrival::of(&delivery);
+    let own = converse::own(record, &arrival).await?;
     let Ok(click) = converse::click(&delivery, own.as_ref()) else { return Ok(()) };
     let why = match &click.says {
         Says::Approval { approval, yes } => taken(desk, &click, (approval, *yes)).await?,
@@ -41,6 +40,7 @@ pub(super) async fn click(desk: &Desk<'_>, event: &Event, classified: &DeliveryC
     let Some(why) = why else { return Ok(()) };
     tracing::info!(by = %click.by, says = ?click.says, why, "an answer was not taken");
     let input = card::whisper(&click.channel, click.thread_ts.as_deref(), &click.user, &why);
+    let input = card::in_workspace(input, own.as_ref().map_or("", |own| own.team.as_str()));
     let duty = Duty {
         event: &id,
         kind: WHISPER,

@@ -61,10 +61,10 @@ pub(super) async fn recalled(desk: &Desk<'_>, event: &Event, recalled: &EffectRe
 
 /// Takes the line away that was put into the thread for a turn's opening.
 async fn away(desk: &Desk<'_>, event: &Event, opened: &EventId) -> Result<()> {
-    let sent = known(desk, opened).await?.sent;
-    let at = |key: &str| sent.as_ref()?.get(key)?.as_str();
+    let told = known(desk, opened).await?;
+    let at = |key: &str| told.sent.as_ref()?.get(key)?.as_str();
     let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else { return Ok(()) };
-    let input = json!({ "channel": channel, "ts": ts });
+    let input = card::where_it_was(json!({ "channel": channel, "ts": ts }), told.input.as_ref());
     done(desk, plain(&event.id, PROGRESS, live::TOOL_PROGRESS_END, input)).await
 }
 

@@ -6,11 +6,10 @@ use crate::show::printable_json;
 use anyhow::Result;
 use converse::card;
 use event::{
-    ApprovalAsked, ApprovalId, ConnectionIdentified, EffectRecalled, Event, Fact, Origin, Position,
-    PrincipalId, ReplyTo, TurnId, personal::ERASED,
+    ApprovalAsked, ApprovalId, Audience, EffectRecalled, Event, Fact, Origin, Position, PrincipalId, ReplyTo,
+    TurnId, personal::ERASED,
 };
 use fold::approval::ApprovalState;
-use fold::setting;
 use std::collections::BTreeSet;
 
 /// What a card is to the gate: the kind of the duty that shows or changes it.
@@ -37,7 +36,7 @@ pub(super) async fn card(desk: &Desk<'_>, event: &Event, asked: &ApprovalAsked) 
     };
     let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
     let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
-    let mention: Vec<String> = owner(desk).await?.into_iter().collect();
+    let mention: Vec<String> = owner(desk, &reply_to).await?.into_iter().collect();
     let input = card::asking(asked, &arguments(asked), &destination, &mention);
     done(desk, duty(event, event, asked, card::TOOL_CARD, input)).await
 }
@@ -53,8 +52,8 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
         _ => None,
     };
     let Some(state) = card::outcome(fact, given_by) else { return Ok(()) };
-    let sent = told(desk, &row.asked_as, CARD).await?.sent;
-    let at = |key: &str| sent.as_ref()?.get(key)?.as_str();
+    let told = told(desk, &row.asked_as, CARD).await?;
+    let at = |key: &str| told.sent.as_ref()?.get(key)?.as_str();
     let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else { return Ok(()) };
     let Some(Event { fact: Fact::ApprovalAsked(asked), label, .. }) =
         desk.office.record.event(&row.asked_as).await?
@@ -62,6 +61,7 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
         return Ok(());
     };
     let input = card::decided(&asked, &arguments(&asked), channel, ts, &state);
+    let input = card::where_it_was(input, told.input.as_ref());
     let mut duty = duty(event, event, &asked, card::TOOL_CARD_UPDATE, input);
     duty.label = label.join(&event.label);
     if let Fact::ApprovalDenied(body) = fact
@@ -139,10 +139,9 @@ pub(super) async fn reply_to(desk: &Desk<'_>, turn: &TurnId) -> Result<Option<Re
     Ok(crate::live::opening(desk.office, turn).await?.and_then(|(_, body)| body.reply_to))
 }
 
-/// The owner as Slack names them, when they are a member of the office's workspace: whom a card asks.
-pub(super) async fn owner(desk: &Desk<'_>) -> Result<Option<String>> {
-    let row = desk.office.record.row("setting", &setting::connection(converse::SOURCE_SLACK)).await?;
-    let Some(own) = fold::decode::<ConnectionIdentified>(row.as_ref()) else { return Ok(None) };
-    let ours = format!("person_{}.{}.", converse::SOURCE_SLACK, own.team);
+/// The owner as Slack names them, when they are a member of the workspace that is answered: whom a card asks.
+pub(super) async fn owner(desk: &Desk<'_>, reply_to: &ReplyTo) -> Result<Option<String>> {
+    let Audience::SlackChannel { team, .. } = &reply_to.audience else { return Ok(None) };
+    let ours = format!("person_{}.{team}.", converse::SOURCE_SLACK);
     Ok(desk.office.config.owner()?.as_str().strip_prefix(&ours).map(str::to_owned))
 }

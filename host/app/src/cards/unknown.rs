@@ -77,10 +77,9 @@ pub(super) async fn ask(desk: &Desk<'_>, event: &Event, request: &RequestAsked) 
     let Some(turn) = meant.row.origin.turn().filter(|_| meant.row.state == EffectState::Unknown) else {
         return Ok(());
     };
-    let Some(destination) = reply_to(desk, turn).await?.as_ref().and_then(card::destination) else {
-        return Ok(());
-    };
-    let mention: Vec<String> = owner(desk).await?.into_iter().collect();
+    let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
+    let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
+    let mention: Vec<String> = owner(desk, &reply_to).await?.into_iter().collect();
     let arguments = meant.arguments();
     let input = question::asking(&meant.unknown(&arguments), &destination, &mention);
     done(desk, meant.duty(event, TOOL_ASK, input)).await
@@ -90,12 +89,13 @@ pub(super) async fn ask(desk: &Desk<'_>, event: &Event, request: &RequestAsked) 
 pub(super) async fn stated(desk: &Desk<'_>, event: &Event, body: &EffectStated) -> Result<()> {
     let Some(unknown_as) = &event.cause else { return Ok(()) };
     let Some(asked) = asked_as(desk, unknown_as).await? else { return Ok(()) };
-    let sent = told(desk, &asked, QUESTION).await?.sent;
-    let at = |key: &str| sent.as_ref()?.get(key)?.as_str();
+    let told = told(desk, &asked, QUESTION).await?;
+    let at = |key: &str| told.sent.as_ref()?.get(key)?.as_str();
     let (Some(channel), Some(ts)) = (at("channel"), at("ts")) else { return Ok(()) };
     let Some(meant) = meant(desk, body.effect.clone()).await? else { return Ok(()) };
     let (arguments, state) = (meant.arguments(), question::state(&body.by, body.happened));
     let input = question::answered(&meant.unknown(&arguments), (channel, ts), &state);
+    let input = card::where_it_was(input, told.input.as_ref());
     done(desk, meant.duty(event, TOOL_ASK_UPDATE, input)).await
 }
 

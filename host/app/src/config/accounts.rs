@@ -172,7 +172,7 @@ impl Config {
             }
         }
         if let Some(journal) = &self.journal {
-            super::vault::apart(&self.accounts_folder(), &journal.folder)
+            super::vault::apart("accounts.folder", &self.accounts_folder(), &journal.folder)
                 .context("`[accounts] folder` is in the folder of the journal")?;
         }
         Ok(())

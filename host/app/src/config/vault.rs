@@ -1,28 +1,40 @@
-//! `[vault]`: where the keys of persons are kept.
+//! `[vault]`: where the keys of persons are kept, and the tokens that services give to the office.
 
+use super::Config;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// Where the keys of persons are kept.
+/// Where the keys of persons are kept, and tokens.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VaultConfig {
     /// Their folder; it is made when it is not there. Every host of one record uses the same.
     pub keys: Option<PathBuf>,
+    /// The folder of tokens that services give to the office; it is made when it is needed. Every host of one record
+    /// uses the same.
+    pub tokens: Option<PathBuf>,
 }
 
-/// Refuses a folder of keys in the folder of the journal, from where they would be committed and pushed with what is
-/// sealed under them.
+impl Config {
+    /// Where tokens are kept that services give to the office.
+    #[must_use]
+    pub fn tokens_folder(&self) -> PathBuf {
+        self.vault.tokens.clone().unwrap_or_else(|| self.record.keys.with_extension("tokens"))
+    }
+}
+
+/// Refuses a folder of secrets in the folder of the journal, from where they would be committed and pushed: keys with what
+/// is sealed under them. `setting` names it.
 ///
 /// # Errors
 /// When it is there.
-pub(super) fn apart(keys: &Path, journal: &Path) -> Result<()> {
+pub(super) fn apart(setting: &str, secrets: &Path, journal: &Path) -> Result<()> {
     ensure!(
-        !real(keys).starts_with(real(journal)),
-        "`vault.keys` is `{}`, in the folder of the journal, which is pushed: what is sealed under the keys would go \
-         with them; name a folder elsewhere",
-        keys.display()
+        !real(secrets).starts_with(real(journal)),
+        "`{setting}` is `{}`, in the folder of the journal, which is pushed, and secrets would go with it; name a folder \
+         elsewhere",
+        secrets.display()
     );
     Ok(())
 }
@@ -48,11 +60,11 @@ mod tests {
         std::fs::create_dir(&journal).unwrap();
         std::os::unix::fs::symlink(&journal, folder.path().join("link")).unwrap();
         for inside in ["journal", "journal/keys", "link/a/keys", "journal/../journal/keys"] {
-            let told = apart(&folder.path().join(inside), &journal).unwrap_err().to_string();
+            let told = apart("vault.keys", &folder.path().join(inside), &journal).unwrap_err().to_string();
             assert!(told.contains("name a folder elsewhere"), "{inside}: {told}");
         }
         for outside in ["keys", "journal-keys", "journal/../keys"] {
-            apart(&folder.path().join(outside), &journal).unwrap();
+            apart("vault.keys", &folder.path().join(outside), &journal).unwrap();
         }
     }
 }

@@ -20,6 +20,7 @@ use event::{Digest, Route};
 use http::header::{ACCEPT, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -130,7 +131,10 @@ impl Downloads {
 /// Why it was not had, or that it is another than it should be.
 pub async fn component(config: &Config, pinned: &Pinned, wanted: Option<&Digest>) -> Result<Component> {
     let (bytes, signature) = match &pinned.source {
-        Source::File(path) => (store::read(path)?, signature::read_beside(path)?),
+        Source::File(path) => {
+            meant(path)?;
+            (store::read(path)?, signature::read_beside(path)?)
+        }
         Source::Url(url) => by_address(&Downloads::new(config, None)?, url).await?,
         Source::Registry(reference) => oci::pull(config, reference, pinned.pin.as_ref()).await?,
     };
@@ -143,11 +147,44 @@ pub async fn component(config: &Config, pinned: &Pinned, wanted: Option<&Digest>
 /// When it is no file, or another than it should be.
 pub fn file(pinned: &Pinned) -> Result<Component> {
     match &pinned.source {
-        Source::File(path) => read(pinned, store::read(path)?, signature::read_beside(path)?, None),
+        Source::File(path) => {
+            meant(path)?;
+            read(pinned, store::read(path)?, signature::read_beside(path)?, None)
+        }
         _ => bail!(
             "there is no configuration here that says how the network is reached: name one with --config"
         ),
     }
+}
+
+/// What stands at `path`, which is mostly not what was meant when it is no component: said before anybody reads it.
+fn meant(path: &Path) -> Result<()> {
+    let shown = path.display();
+    if path.is_dir() {
+        let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut components: Vec<PathBuf> =
+            inside.filter(|path| path.extension().is_some_and(|end| end == "wasm")).collect();
+        components.sort_unstable();
+        match components.as_slice() {
+            [] => bail!(
+                "`{shown}` is a folder, and there is no component in it: a plugin is one file, `….wasm`"
+            ),
+            [one] => bail!("`{shown}` is a folder: did you mean `{}`?", one.display()),
+            several => bail!(
+                "`{shown}` is a folder with {} components: name one, such as `{}`",
+                several.len(),
+                several.first().map(|path| path.display().to_string()).unwrap_or_default()
+            ),
+        }
+    }
+    ensure!(path.exists(), "there is no file `{shown}`");
+    let is_manifest = path.extension().is_some_and(|end| end == "toml");
+    ensure!(
+        !is_manifest,
+        "`{shown}` is the manifest of a plugin and not the plugin: build it (`chancery plugin build`), and name the \
+         `.wasm` that comes of it"
+    );
+    Ok(())
 }
 
 fn read(

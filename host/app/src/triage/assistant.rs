@@ -3,6 +3,7 @@
 use super::{Desk, weigh};
 use anyhow::Result;
 use converse::assistant::{TOOL_ASSISTANT, naming, opened, suggesting};
+use converse::card;
 use event::{DeliveryClassified, Event, Fact, PlaceKind, TurnOpened};
 use fold::message::{TopicRow, Topics};
 use fold::{Projection, decode};
@@ -21,15 +22,14 @@ const TITLE: &str = "title";
 pub(super) async fn suggested(desk: &Desk, classified: &Event, body: &DeliveryClassified) -> Result<()> {
     let live = desk.office.config.slack.as_ref().map(|slack| &slack.live.prompts);
     let Some(prompts) = live.filter(|prompts| !prompts.is_empty()) else { return Ok(()) };
-    let (Some(own), Some(delivery)) = (desk.own().await?, desk.office.record.event(&body.delivery).await?)
-    else {
-        return Ok(());
-    };
+    let Some(delivery) = desk.office.record.event(&body.delivery).await? else { return Ok(()) };
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+    let Some(own) = desk.own(received).await? else { return Ok(()) };
     let Some(thread) = opened(received, &own) else { return Ok(()) };
     let prompts: Vec<(String, String)> =
         prompts.iter().map(|prompt| (prompt.title.clone(), prompt.message.clone())).collect();
-    set(desk, (classified, SUGGEST), suggesting(&thread, &prompts), None).await
+    let input = card::in_workspace(suggesting(&thread, &prompts), &own.team);
+    set(desk, (classified, SUGGEST), input, None).await
 }
 
 /// Names a thread after what was asked in it first.
@@ -51,7 +51,10 @@ pub(super) async fn named(desk: &Desk, event: &Event, body: &TurnOpened) -> Resu
         topic.is_none_or(|topic| topic.messages.first().is_none_or(|at| *at == message.global_position));
     let asked = converse::readable(said.text.text());
     match naming(&said.place.channel, thread, &asked).filter(|_| first) {
-        Some(input) => set(desk, (event, TITLE), input, Some(&message)).await,
+        Some(input) => {
+            let input = card::in_workspace(input, &said.place.team);
+            set(desk, (event, TITLE), input, Some(&message)).await
+        }
         None => Ok(()),
     }
 }

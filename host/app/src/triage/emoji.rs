@@ -2,7 +2,7 @@
 
 use super::{Desk, weigh};
 use anyhow::Result;
-use event::{EmojiListed, Event};
+use event::{EmojiListed, Event, Fact};
 use fold::setting;
 use gate::{Output, Passed, Payload};
 use serde_json::{Value, json};
@@ -17,8 +17,14 @@ const NAMES_MAX: usize = 10_000;
 /// # Errors
 /// When the record cannot be used.
 pub(super) async fn list(desk: &Desk, event: &Event) -> Result<()> {
-    let Some(own) = desk.own().await? else { return Ok(()) };
-    let call = weigh::call(desk, (&event.id, LIST, 1), "slack.emoji", Payload::Tool(json!({})))?;
+    let own = match &event.fact {
+        Fact::ConnectionIdentified(own) => Some(own.clone()),
+        Fact::DeliveryReceived(received) => desk.own(received).await?,
+        _ => None,
+    };
+    let Some(own) = own else { return Ok(()) };
+    let payload = Payload::Tool(json!({ "team": own.team }));
+    let call = weigh::call(desk, (&event.id, LIST, 1), "slack.emoji", payload)?;
     let names = match desk.office.gate.pass(call, None).await? {
         Passed::Done { output: Output::Tool(answer), .. } => names(&answer),
         other => {

@@ -24,10 +24,9 @@ const WAITING_MAX: usize = 20;
 /// When the record cannot be used.
 pub(super) async fn opened(desk: &Desk, classified: &Event, body: &DeliveryClassified) -> Result<()> {
     let record = &desk.office.record;
-    let (Some(own), Some(delivery)) = (desk.own().await?, record.event(&body.delivery).await?) else {
-        return Ok(());
-    };
+    let Some(delivery) = record.event(&body.delivery).await? else { return Ok(()) };
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+    let Some(own) = desk.own(received).await? else { return Ok(()) };
     let arrival = Arrival::of(received);
     let (user, tab) =
         (arrival.sender().user, received.payload.json().pointer("/event/tab").and_then(Value::as_str));
@@ -38,7 +37,7 @@ pub(super) async fn opened(desk: &Desk, classified: &Event, body: &DeliveryClass
     let is_owner = person.is_some_and(|person| desk.office.config.owner().is_ok_and(|owner| owner == person));
     let text = text(desk, is_owner).await?;
     let Some(attempt) = weigh::next_attempt(desk, &classified.id, HOME).await? else { return Ok(()) };
-    let payload = Payload::Tool(json!({ "user": user, "text": text }));
+    let payload = Payload::Tool(json!({ "team": own.team, "user": user, "text": text }));
     let call = weigh::call(desk, (&classified.id, HOME, attempt), "slack.home", payload)?;
     match desk.office.gate.pass(call, None).await? {
         Passed::Done { .. } => {}

@@ -28,10 +28,9 @@ const USAGE: &str = "`/chancery mode` tells how readily I speak here; `/chancery
 /// When the record cannot be used.
 pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassified) -> Result<()> {
     let record = &desk.office.record;
-    let (Some(own), Some(delivery)) = (desk.own().await?, record.event(&body.delivery).await?) else {
-        return Ok(());
-    };
+    let Some(delivery) = record.event(&body.delivery).await? else { return Ok(()) };
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
+    let Some(own) = desk.own(received).await? else { return Ok(()) };
     let Some(command) = command(received, &own) else { return Ok(()) };
     let said = match command.wish.clone() {
         Wish::Tell => told(desk, &command).await?,
@@ -48,7 +47,8 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
         Wish::Unknown => USAGE.to_owned(),
     };
     let Some(attempt) = weigh::next_attempt(desk, &classified.id, ANSWER).await? else { return Ok(()) };
-    let input = json!({ "channel": command.channel_id, "user": command.user, "text": said });
+    let input =
+        json!({ "team": own.team, "channel": command.channel_id, "user": command.user, "text": said });
     let call = weigh::call(desk, (&classified.id, ANSWER, attempt), "slack.whisper", Payload::Tool(input))?;
     // A link to connect an account is that person's alone, on the record too.
     let call = Call { of: [command.by.clone()].into(), ..call };

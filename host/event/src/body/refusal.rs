@@ -18,6 +18,8 @@ pub enum RefusalSubject {
     Plugin(String),
     /// Every paid call on one budget.
     Budget(String),
+    /// Whatever is done in one workspace, or for what was said there.
+    Workspace(String),
     /// What one seat does about one topic.
     SeatTopic {
         /// The seat.
@@ -37,6 +39,7 @@ impl fmt::Display for RefusalSubject {
             Self::Tool(tool) => write!(f, "tool:{tool}"),
             Self::Plugin(plugin) => write!(f, "plugin:{plugin}"),
             Self::Budget(budget) => write!(f, "budget:{budget}"),
+            Self::Workspace(team) => write!(f, "workspace:{team}"),
             Self::SeatTopic { seat, topic } => write!(f, "seat-topic:{seat}|{topic}"),
             Self::Topic(topic) => write!(f, "topic:{topic}"),
         }

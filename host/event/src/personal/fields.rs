@@ -14,6 +14,7 @@ use crate::fact::Fact::{
     RefusalLifted, RefusalRaised, RequestAnswered, RequestAsked, RequestLapsed, SeatChanged, SeatCreated,
     SeatHeld, SeatVacated, StepEnded, StepStarted, SubjectShredded, TurnEnded, TurnOpened,
 };
+use crate::fact::Fact::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
 use serde_json::Value;
@@ -71,6 +72,7 @@ personal! {
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
     FinishAccepted InboxDrained TurnSteered
     PluginProposed PluginRemoved ComponentRevoked CallTried
+    ConnectionEnded ConnectionInstalled ConnectionRenewed
     EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
     AccountConnected AccountDisconnected DisclosureSet
 }

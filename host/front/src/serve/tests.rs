@@ -78,11 +78,12 @@ fn keys(folder: &std::path::Path) -> SigningKeys {
 }
 
 fn routes(record: &Record, folder: &std::path::Path) -> Router {
-    let keys = Some(keys(folder));
+    let keys = Some(keys(folder).into());
     router(Front {
         record: record.clone(),
         host: host(),
         keys,
+        installs: None,
         clock: Arc::new(StoppedClock),
         journal: None,
         socket: None,

@@ -2,26 +2,26 @@
 
 use axum::http::HeaderMap;
 use event::Timestamp;
-use vault::{SignatureError, SigningKeys};
+use vault::{SignatureError, Signed, Signers};
 
 /// Header with the second the request was signed at.
 pub const TIMESTAMP_HEADER: &str = "x-slack-request-timestamp";
 /// Header with the signature.
 pub const SIGNATURE_HEADER: &str = "x-slack-signature";
 
-/// Whether `body`, exactly as it arrived, was signed by Slack near `now`.
+/// Who signed `body`, exactly as it arrived, near `now`.
 ///
 /// # Errors
-/// As [`SigningKeys::verify_v0`]; a header that is missing, repeated or not ASCII is malformed.
+/// As [`Signers::verify_v0`]; a header that is missing, repeated or not ASCII is malformed.
 pub fn verify(
-    keys: &SigningKeys,
+    signers: &Signers,
     headers: &HeaderMap,
     body: &[u8],
     now: Timestamp,
-) -> Result<(), SignatureError> {
+) -> Result<Signed, SignatureError> {
     let timestamp = only(headers, TIMESTAMP_HEADER).ok_or(SignatureError::Malformed)?;
     let signature = only(headers, SIGNATURE_HEADER).ok_or(SignatureError::Malformed)?;
-    keys.verify_v0(timestamp, signature, body, now)
+    signers.verify_v0(timestamp, signature, body, now)
 }
 
 /// The one value of a header. Of two, nobody could say which was signed.

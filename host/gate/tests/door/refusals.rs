@@ -37,6 +37,8 @@ async fn a_refusal_stands_for_its_subject_and_for_nothing_else() {
         (RefusalSubject::Tool("slack.react".into()), false),
         (RefusalSubject::Plugin("slack".into()), true),
         (RefusalSubject::Plugin("web".into()), false),
+        (RefusalSubject::Workspace("T1".into()), true),
+        (RefusalSubject::Workspace("T2".into()), false),
         (RefusalSubject::Topic(here.clone()), true),
         (RefusalSubject::Topic(topic("slack:T1:C1:2.0")), false),
         (RefusalSubject::SeatTopic { seat: seat("desk"), topic: here.clone() }, true),
