@@ -20,7 +20,7 @@ pub use self::converse::ConverseConfig;
 pub use accounts::{AccountsConfig, ServiceConfig};
 pub use approvals::ApprovalsConfig;
 pub use credential::CredentialConfig;
-pub use live::{LiveConfig, Progress, PromptConfig, Streams};
+pub use live::{LiveConfig, Progress, PromptConfig, SlackConfig, Streams};
 pub use models::{ModelConfig, Profile};
 pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};
@@ -229,21 +229,6 @@ impl Default for ListenConfig {
 
 fn local_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 4900))
-}
-
-/// The Slack workspace.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlackConfig {
-    /// The signing secret, and during a rotation the one before it. Only a socket does without.
-    #[serde(default)]
-    pub signing_secrets: Vec<SecretSource>,
-    /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
-    #[serde(default)]
-    pub socket: bool,
-    /// What people see while the office works, and as it answers.
-    #[serde(default)]
-    pub live: LiveConfig,
 }
 
 /// Where a secret is found. Never the secret.
