@@ -16,6 +16,8 @@ mod flow;
 mod guards;
 mod hostile;
 mod hosts;
+mod live;
+mod live_oracle;
 mod models;
 mod noes;
 mod often_killed;
