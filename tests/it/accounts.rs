@@ -263,7 +263,7 @@ async fn what_is_sent_with_a_persons_account_is_sent_as_that_person() {
 }
 
 /// A model that reads the issues of a team and says the first one.
-const TELLS: &str = "[[rule]]\nwhen = []\n[[rule.step]]\ncall = { tool = \"linear.issues\", input = { team = \"ENG\" } }\n\
+const TELLS: &str = "[[rule]]\nwhen = []\n[[rule.step]]\ncall = { tool = \"linear.issues\", input = { team = \"ENG\", title_contains = \"garden\" } }\n\
     [[rule.step]]\nfinish = { outcome = \"answered\", text = \"It says: {{result.1.issues.0.title}}\" }\n";
 
 /// Lets the front desk read Linear with an account of whoever asks.
