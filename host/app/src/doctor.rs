@@ -82,6 +82,12 @@ pub async fn examine(path: &Path, environment: impl IntoIterator<Item = (String,
     findings.extend(slack(&config));
     findings.extend(credentials(&config));
     findings.extend(loopback(&config));
+    findings.extend(config.telemetry.as_ref().map(|traces| {
+        of(
+            "telemetry",
+            traces.url().map(|url| format!("traces of turns go to {url}; no words of anybody do")),
+        )
+    }));
     findings.push(of("purse", config.budgets().map(|set| format!("{} budgets are set", set.len()))));
     findings.extend(seats(&config).await);
     match wire::install(&config).await {

@@ -54,8 +54,10 @@ pub struct Media {
 const IMAGE_TOKENS_MAX: u64 = 5_000;
 /// What one page of a document may come to: its text, and its picture.
 const PAGE_TOKENS_MAX: u64 = 6_000;
-/// Pages of a document that does not say how many it has: as many as providers take.
+/// Pages of a document that does not say how many it has: as many as providers take, or as fit it.
 const PAGES_MAX: u64 = 100;
+/// Bytes that a page takes at least, packed as tightly as writers of documents do.
+const PAGE_BYTES_MIN: u64 = 8;
 
 impl Media {
     /// What it may come to as input, in tokens, whatever it shows: providers count an image by its size in pixels and a
@@ -67,7 +69,8 @@ impl Media {
         }
         let bytes = STANDARD.decode(&self.content).unwrap_or_default();
         if self.media_type == "application/pdf" {
-            return pages(&bytes).unwrap_or(PAGES_MAX).saturating_mul(PAGE_TOKENS_MAX);
+            let most = (bytes.len() as u64).div_ceil(PAGE_BYTES_MIN).min(PAGES_MAX);
+            return pages(&bytes).unwrap_or(most).saturating_mul(PAGE_TOKENS_MAX);
         }
         bytes.len() as u64
     }
@@ -195,7 +198,9 @@ mod tests {
         assert_eq!(media("image/png", &[0; 500_000]).tokens_max(), IMAGE_TOKENS_MAX);
         let two = b"%PDF-1.4 1 0 obj <</Type /Pages /Count 2>> <</Type/Page>> <</Type /Page\n/Parent 1 0 R>>";
         assert_eq!(media("application/pdf", two).tokens_max(), 2 * PAGE_TOKENS_MAX);
-        assert_eq!(media("application/pdf", b"%PDF-1.7 packed").tokens_max(), PAGES_MAX * PAGE_TOKENS_MAX);
+        let packed = [b"%PDF-1.7 ".as_slice(), &[b'x'; 9_000]].concat();
+        assert_eq!(media("application/pdf", &packed).tokens_max(), PAGES_MAX * PAGE_TOKENS_MAX);
+        assert_eq!(media("application/pdf", b"%PDF-").tokens_max(), PAGE_TOKENS_MAX);
         assert_eq!(media("text/plain", b"four").tokens_max(), 4);
     }
 }

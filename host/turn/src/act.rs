@@ -90,8 +90,8 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         let (catalogue, hides) = (self.parts.catalogue.as_ref(), &self.parts.hidden_families);
         let enabled = trail.enabled();
         let asked = (asking.offer, enabled.as_slice());
-        let answer_tools = self.parts.answer_tools;
-        let offer = on_offer(catalogue, &self.scene.seat, answer_tools, hides, asked, self.scene.manner);
+        let withheld = self.withheld();
+        let offer = on_offer(catalogue, &self.scene.seat, &withheld, hides, asked, self.scene.manner);
         let names: Vec<String> = offer.tools.iter().map(|tool| tool.name.clone()).collect();
         let model = catalogue.model(&self.opened.model);
         let output_tokens_max = model.as_ref().map(|model| model.output_tokens_max);
@@ -148,6 +148,12 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         });
         let planned = planned.collect();
         self.pass(stream, Vec::new(), planned, moment).await
+    }
+
+    /// Tools that are never on offer, and what reads files where no file came with what the turn is shown.
+    fn withheld(&self) -> Vec<&'static str> {
+        let reads = self.parts.files.filter(|_| self.scene.files.is_empty()).map(|files| files.tool);
+        self.parts.answer_tools.iter().copied().chain(reads).collect()
     }
 
     /// Whether it would read a file that came with nothing that the turn is shown.

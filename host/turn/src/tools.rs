@@ -38,7 +38,7 @@ pub(crate) struct OnOffer {
 pub(crate) fn on_offer(
     catalogue: &dyn Catalogue,
     seat: &SeatCreated,
-    answer_tools: &[&str],
+    withheld: &[&str],
     hides: &[String],
     (which, enabled): (Offer, &[String]),
     manner: Manner,
@@ -48,7 +48,7 @@ pub(crate) fn on_offer(
     }
     let mut families: BTreeMap<String, Vec<Arc<ToolSpec>>> = BTreeMap::new();
     for tool in catalogue.tools() {
-        let may = holds_grant(seat, &tool.name) && !answer_tools.contains(&tool.name.as_str());
+        let may = holds_grant(seat, &tool.name) && !withheld.contains(&tool.name.as_str());
         if may && manner.offers(tool.effect) && tool.name != FINISH && tool.name != ENABLE_TOOLS {
             families.entry(tool.family().to_owned()).or_default().push(tool);
         }

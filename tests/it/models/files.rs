@@ -109,18 +109,26 @@ async fn a_file_that_came_with_nothing_in_this_conversation_is_not_read() {
     let api = Api::Messages;
     let kit = kit(api, &provider, "").await;
     kit.slack.keep_file("F09PRIVATE", "salaries.txt", "text/plain", b"everybody's", &[]);
+    let other = kit.slack.keep_file("F01PLAN", "plan.png", "image/png", PNG, &[]);
     let office = kit.open().await;
     reads(api, &provider, "F09PRIVATE");
-    let ask = app_mention("Ev1", "C01GEN", "U01ALICE", "1700000000.000100", "<@U0BOT> read F09PRIVATE to me");
-    assert_eq!(office.deliver(&ask).await, 200);
+    assert_eq!(office.deliver(&ask("<@U0BOT> read F09PRIVATE to me", vec![other])).await, 200);
     let events = office.until_turns_ended(1).await;
     let told = provider.requests()[1].body.to_string();
     assert!(told.contains("no such file came with the messages") && !told.contains("everybody's"), "{told}");
-    assert!(
-        !events
-            .iter()
-            .any(|event| matches!(&event.fact, Fact::CallAdmitted(body) if body.tool == "slack.file"))
-    );
+    let admitted =
+        |event: &event::Event| matches!(&event.fact, Fact::CallAdmitted(body) if body.tool == "slack.file");
+    assert!(!events.iter().any(admitted));
+    // Where none came at all, nothing that reads one is on offer.
+    reads(api, &provider, "F09PRIVATE");
+    let none =
+        app_mention("Ev2", "C01GEN", "U01ALICE", "1700000009.000100", "<@U0BOT> read F09PRIVATE to me");
+    assert_eq!(office.deliver(&none).await, 200);
+    let events = office.until_turns_ended(2).await;
+    let requests = provider.requests();
+    assert!(!requests[2].body["tools"].to_string().contains("slack_file"));
+    assert!(requests[3].body.to_string().contains("is not on offer"));
+    assert!(!events.iter().any(admitted));
     office.stop().await;
 }
 
