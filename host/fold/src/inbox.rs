@@ -1,7 +1,8 @@
 //! Inboxes: what came into each running turn, which turns run about a topic, and which messages a turn was told of.
 //!
 //! A turn's row is there from its opening to its end. Its items stand in the order in which they came, and its
-//! revision counts them; once the turn's finish stands, nothing is added.
+//! revision counts them; once the turn's finish stands, nothing is added but a stop, while its answer waits for a
+//! person's yes.
 
 use crate::projection::{Projection, Row, decode};
 use event::{
@@ -52,8 +53,14 @@ impl InboxRow {
     /// Whether a message can still come in.
     #[must_use]
     pub fn takes(&self, message: &EventId) -> bool {
+        !self.finished && self.takes_stop(message)
+    }
+
+    /// Whether a stop can: also once its finish stands, for as long as its answer waits for a person.
+    #[must_use]
+    pub fn takes_stop(&self, message: &EventId) -> bool {
         let is_known = || self.items.iter().any(|item| item.message == *message);
-        !self.finished && self.items.len() < INBOX_ITEMS_MAX && *message != self.woken_by && !is_known()
+        self.items.len() < INBOX_ITEMS_MAX && *message != self.woken_by && !is_known()
     }
 }
 
@@ -135,7 +142,12 @@ fn opened(body: &TurnOpened, at: GlobalPosition) -> InboxRow {
 }
 
 fn steered(mut row: InboxRow, body: &TurnSteered) -> InboxRow {
-    if body.steering != Steering::Ignore && row.takes(&body.message) {
+    let takes = match body.steering {
+        Steering::Ignore => false,
+        Steering::Stop => row.takes_stop(&body.message),
+        Steering::Append | Steering::Replace => row.takes(&body.message),
+    };
+    if takes {
         row.items.push(InboxItem {
             message: body.message.clone(),
             at: body.at,

@@ -6,13 +6,19 @@ use event::{Event, Fact, GlobalPosition, InboxDrained, InboxItem, Steering, Turn
 use fold::Projection;
 use fold::inbox::{InboxRow, Inboxes, turn_key};
 use record::{Record, RowKey, Rows};
+use std::sync::Arc;
 use tokio::sync::watch;
 
-/// What comes after the inbox `row` was read last; nothing when nothing did.
-pub(crate) fn unread(stream: &TurnStream, row: Option<&InboxRow>, before_step: u32) -> Option<InboxDrained> {
+/// What comes after the inbox `row` was read last; nothing when nothing did, or nothing that counts any more.
+pub(crate) fn unread(
+    stream: &TurnStream,
+    row: Option<&InboxRow>,
+    (before_step, left): (u32, u32),
+) -> Option<InboxDrained> {
     let row = row?;
     let items = row.after(stream.state.revision());
-    (!items.is_empty()).then(|| InboxDrained {
+    let counts = counting(stream, left);
+    items.iter().any(counts).then(|| InboxDrained {
         turn: stream.turn.clone(),
         topic: row.topic.clone(),
         before_step,
@@ -21,33 +27,35 @@ pub(crate) fn unread(stream: &TurnStream, row: Option<&InboxRow>, before_step: u
     })
 }
 
+/// Which items count: any, until the finish stands or no step is left to read them with; then only a stop.
+fn counting(stream: &TurnStream, left: u32) -> impl Fn(&InboxItem) -> bool + use<> {
+    let stops_alone = left == 0 || stream.state.accepted.is_some();
+    move |item| !stops_alone || item.steering == Steering::Stop
+}
+
 /// That nothing lies unread in the inbox of a turn: what is decided on that holds only as long as it is so.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Unread {
-    /// Nothing where nothing comes in any more.
-    inbox: Option<(String, u64)>,
-    /// Whether only a stop counts: no step is left to read anything else with.
-    stops_alone: bool,
+    inbox: String,
+    revision: u64,
+    counts: Arc<dyn Fn(&InboxItem) -> bool + Send + Sync>,
 }
 
 impl Unread {
     /// As `stream` has read it, with `left` steps left.
     pub(crate) fn of(stream: &TurnStream, left: u32) -> Self {
-        let open = stream.state.accepted.is_none();
-        let inbox = open.then(|| (turn_key(&stream.turn), stream.state.revision()));
-        Self { inbox, stops_alone: left == 0 }
+        let (inbox, revision) = (turn_key(&stream.turn), stream.state.revision());
+        Self { inbox, revision, counts: Arc::new(counting(stream, left)) }
     }
 
     pub(crate) fn reads(&self) -> impl Iterator<Item = RowKey> {
-        self.inbox.iter().map(|(key, _)| RowKey::new(Inboxes.name(), key))
+        std::iter::once(RowKey::new(Inboxes.name(), &self.inbox))
     }
 
     /// Whether it is so in `rows`.
     pub(crate) fn stands(&self, rows: &Rows) -> bool {
-        let Some((key, revision)) = &self.inbox else { return true };
-        let row: Option<InboxRow> = rows.state(Inboxes.name(), key);
-        let counts = |item: &InboxItem| !self.stops_alone || item.steering == Steering::Stop;
-        !row.is_some_and(|row| row.after(*revision).iter().any(counts))
+        let row: Option<InboxRow> = rows.state(Inboxes.name(), &self.inbox);
+        !row.is_some_and(|row| row.after(self.revision).iter().any(|item| (self.counts)(item)))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::stream::{Said, TurnStream};
 use crate::trail::Trail;
 use event::{
     ApprovalId, EventId, Expected, FinishAccepted, Label, MomentSet, Personal, PrincipalId, Proposed,
-    ReceiptId, Steering, StreamName, Timestamp, TurnEnded, TurnEnding, TurnId, TurnOpened,
+    ReceiptId, StreamName, Timestamp, TurnEnded, TurnEnding, TurnId, TurnOpened,
 };
 use record::{Append, Fence};
 use std::collections::BTreeSet;
@@ -139,18 +139,13 @@ impl<D: Door + ?Sized> Running<'_, D> {
         Ok(trail)
     }
 
-    /// Takes up what lies in the inbox. With no step left to read it with, it stays there and wakes the seat again.
+    /// Takes up what lies in the inbox. With no step left to read it with, it stays there and wakes the seat again; once
+    /// the finish stands, nothing but a stop lies there.
     async fn drain(&self, stream: &mut TurnStream) -> Result<(), Error> {
-        if stream.state.accepted.is_some() {
-            return Ok(());
-        }
         let row = stream.inbox().await?;
         let trail = self.trail(stream)?;
-        let Some(drained) = unread(stream, row.as_ref(), trail.last.saturating_add(1)) else { return Ok(()) };
-        let stops = drained.items.iter().any(|item| item.steering == Steering::Stop);
-        if trail.left() == 0 && !stops {
-            return Ok(());
-        }
+        let before = (trail.last.saturating_add(1), trail.left());
+        let Some(drained) = unread(stream, row.as_ref(), before) else { return Ok(()) };
         tracing::debug!(turn = %stream.turn, messages = drained.items.len(), "taken up");
         let name = vec![drained.revision.to_string()];
         stream.say(&self.scene.actor, vec![(name, Label::host(), drained.into())]);

@@ -2,7 +2,8 @@
 //! of the message that woke it stops it: nobody waits for an answer any more.
 //!
 //! What it does is decided in the transaction of its append, on the turn's inbox as it stands there: a message either
-//! comes into the inbox before the turn's finish stands, or it waits for a turn of its own. Its id is derived from turn
+//! comes into the inbox before the turn's finish stands, or it waits for a turn of its own; only a stop comes in
+//! afterwards, while the answer waits for a person's yes. Its id is derived from turn
 //! and message, so that several hosts, and a host that starts again, say it once.
 
 use crate::arrival::Arrival;
@@ -14,6 +15,7 @@ use event::{
 };
 use fold::inbox::{InboxRow, Inboxes, RunningRow, message_key, topic_key, turn_key};
 use fold::message::{MessageRow, Messages};
+use fold::turn::{TurnRow, Turns};
 use fold::{Projection, decode};
 use record::{Append, Decided, Error, Record, RowKey};
 use std::collections::BTreeSet;
@@ -93,7 +95,7 @@ async fn concerns(
     let Some(said) = record.event(message).await? else { return Ok(()) };
     for inbox in running {
         // What was asked before the turn opened is what the turn looks at.
-        if event.global_position <= inbox.opened_at || !inbox.takes(message) {
+        if event.global_position <= inbox.opened_at || !inbox.takes_stop(message) {
             continue;
         }
         let asker = asker(record, &inbox.woken_by).await?;
@@ -218,8 +220,8 @@ async fn append(
     classified: &Event,
     steered: TurnSteered,
 ) -> Result<(), Error> {
-    let key = turn_key(&steered.turn);
-    let reads = vec![RowKey::new(Inboxes.name(), &key)];
+    let (key, turn) = (turn_key(&steered.turn), steered.turn.as_str().to_owned());
+    let reads = vec![RowKey::new(Inboxes.name(), &key), RowKey::new(Turns.name(), &turn)];
     let event = Proposed {
         id: EventId::derived(&["turn.steered", steered.turn.as_str(), steered.message.as_str()]),
         actor: Actor { principal: host.clone(), seat: None },
@@ -232,8 +234,13 @@ async fn append(
     let decided = record
         .decide(reads, move |rows, _| {
             let inbox: Option<InboxRow> = rows.state(Inboxes.name(), &key);
+            let row: Option<TurnRow> = rows.state(Turns.name(), &turn);
+            let waits = row.is_some_and(|row| !row.waits_for.is_empty());
+            let stops = waits && steered.steering == Steering::Stop;
             // The finish may have come to stand, or another host may have said it.
-            let takes = inbox.is_some_and(|inbox| inbox.takes(&steered.message));
+            let takes = inbox.is_some_and(|inbox| {
+                inbox.takes(&steered.message) || (stops && inbox.takes_stop(&steered.message))
+            });
             let append = takes.then(|| Append::new(stream, Expected::Any, vec![event]));
             Ok::<_, Infallible>((append.into_iter().collect(), ()))
         })

@@ -43,7 +43,7 @@ fn word(name: &str) -> Append {
     let fact = Fact::from(event::NodeStarted { node: name.into(), version: "1".into() });
     let id = EventId::derived(&[name]);
     let event = Proposed { id, actor, cause: None, label: Label::host(), fact };
-    Append::new(StreamName::parse("word").unwrap(), Expected::Any, vec![event])
+    Append::new(StreamName::parse("word-1").unwrap(), Expected::Any, vec![event])
 }
 
 fn kinds(events: &[Event]) -> Vec<&'static str> {
@@ -194,6 +194,6 @@ async fn an_end_of_a_hold_that_somebody_else_stated_is_left_out_and_the_rest_sta
     let ends: Vec<_> =
         kinds(&office.events().await).into_iter().filter(|kind| kind.starts_with("hold.")).collect();
     assert_eq!(ends, ["hold.taken", "hold.started", "hold.left-unknown"]);
-    let story = StreamName::parse("word").unwrap();
+    let story = StreamName::parse("word-1").unwrap();
     assert_eq!(office.record.read_stream(&story, Position(1), 10).await.unwrap().len(), 1);
 }

@@ -211,3 +211,33 @@ async fn a_turn_without_a_step_left_answers_and_leaves_the_news_for_the_next() {
     assert_eq!((ending, office.sent().len()), (TurnEnding::Answered, 1));
     assert!(!kinds(&office.turn_events(&turn).await).contains(&"inbox.drained"));
 }
+
+#[tokio::test]
+async fn a_stop_while_the_answer_waits_for_a_yes_is_obeyed_also_where_the_yes_came_too() {
+    fn asks(asked: &Call) -> Passed {
+        match (asked.tool.as_str(), asked.origin.attempt()) {
+            ("slack.post", 1) => Passed::Waits {
+                approval: event::ApprovalId::derived(&["a"]),
+                expires_at: event::Timestamp(i64::MAX),
+            },
+            ("slack.post", _) => posted(),
+            _ => model(vec![finish("Here it is.")]),
+        }
+    }
+    for (steering, ends) in [(Steering::Stop, TurnEnding::Stopped), (Steering::Append, TurnEnding::Answered)]
+    {
+        let office = Office::asked(asks).await;
+        let turn = office.open(60).await;
+        let fence = office.fence(&turn).await;
+        let ran = crate::run(&office.parts(), &turn, fence.clone()).await.unwrap();
+        assert!(matches!(ran, crate::Ran::Waits(_)), "{ran:?}");
+        steer(&office.record, &turn, "1.5", "stop", steering).await;
+        let ran = crate::run(&office.parts(), &turn, fence).await.unwrap();
+        assert_eq!(ran.ending(), Some(ends));
+        let sent = office.calls().iter().filter(|call| call.tool == "slack.post").count();
+        // The first try only asked.
+        assert_eq!(sent, if ends == TurnEnding::Stopped { 1 } else { 2 });
+        let kinds = kinds(&office.turn_events(&turn).await);
+        assert_eq!(kinds.contains(&"inbox.drained"), ends == TurnEnding::Stopped, "{kinds:?}");
+    }
+}
