@@ -21,7 +21,7 @@ pub use self::converse::ConverseConfig;
 pub use accounts::{AccountsConfig, ServiceConfig};
 pub use approvals::ApprovalsConfig;
 pub use credential::CredentialConfig;
-pub use live::{LiveConfig, Progress, PromptConfig, SlackConfig, Streams};
+pub use live::{LiveConfig, Progress, PromptConfig, Streams};
 pub use models::{ModelConfig, Profile};
 pub use plugins::PluginsConfig;
 pub use purse::{BudgetConfig, PurseConfig};

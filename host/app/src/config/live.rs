@@ -1,6 +1,5 @@
-//! `[slack]`: how deliveries come, and what people see while the office works, and as it answers.
+//! `[slack.live]`: what people see while the office works, and as it answers.
 
-use super::SecretSource;
 use anyhow::{Result, bail};
 use serde::Deserialize;
 
@@ -10,21 +9,6 @@ const AFTER_MS_MAX: u64 = 600_000;
 const EVERY_MS_MIN: u64 = 1_200;
 /// The most prompts. Source: Slack's page of `assistant.threads.setSuggestedPrompts`.
 const PROMPTS_MAX: usize = 4;
-
-/// The Slack workspace.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlackConfig {
-    /// The signing secret, and during a rotation the one before it. Only a socket does without.
-    #[serde(default)]
-    pub signing_secrets: Vec<SecretSource>,
-    /// Whether deliveries come over a connection that the office opens (Socket Mode), with `slack.app-token`.
-    #[serde(default)]
-    pub socket: bool,
-    /// What people see while the office works, and as it answers.
-    #[serde(default)]
-    pub live: LiveConfig,
-}
 
 /// How a turn shows that it works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

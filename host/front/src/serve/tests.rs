@@ -190,6 +190,7 @@ async fn whoever_watches_sees_how_far_the_journal_is_behind_and_why() {
         clock,
         journal: Some(status),
         socket: None,
+        installs: None,
     };
     let router = router(front);
     let seen = async || {
