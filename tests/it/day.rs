@@ -267,6 +267,11 @@ impl<'a> Story<'a> {
             match said.kind {
                 Kind::Explicit => {
                     assert_eq!(classes[&number], Class::Explicit, "#{number}: {}", said.text);
+                    let here = |post: &serde_json::Value| {
+                        post["channel"] == said.channel && post["thread_ts"].as_str() == said.root()
+                    };
+                    let answered = self.posts.iter().any(here);
+                    assert!(answered || acked.contains(&number), "nobody answered #{number}: {}", said.text);
                     // Several in one thread within the burst window are one turn's.
                     let joined = self.events.iter().any(|event| match &event.fact {
                         Fact::TurnOpened(body) => body.topic.as_str().ends_with(&format!(

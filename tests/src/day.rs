@@ -7,7 +7,8 @@
 use crate::provider::{Play, messages};
 use crate::slack::{BOT_USER, TEAM};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// Messages that somebody says.
 pub const MESSAGES: usize = 500;
@@ -321,14 +322,33 @@ fn channel_type(channel: &str) -> &'static str {
 
 /// One of forty people, by what the labelled set calls them.
 fn person(author: &str) -> String {
-    let sum = author.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
-    format!("U0P{:02}", sum % PEOPLE)
+    static AUTHORS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    let authors = AUTHORS.get_or_init(|| {
+        let cases = LABELLED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let of = |case: Value| {
+            let thread = case["thread"].as_array().cloned().unwrap_or_default();
+            thread
+                .into_iter()
+                .chain([case])
+                .map(|said| said["author"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        cases.flat_map(of).collect()
+    });
+    let at = authors.iter().position(|one| one == author).unwrap_or(0);
+    format!("U0P{:02}", at % PEOPLE)
 }
 
 /// The number of a message in a text: the last there is.
 pub fn number_in(text: &str) -> Option<usize> {
     let at = text.rfind("(#")?;
     text[at + 2..].split(')').next()?.parse().ok()
+}
+
+/// The numbers of all messages in a text, in order.
+fn numbers_in(text: &str) -> Vec<usize> {
+    let after = text.split("(#").skip(1).filter_map(|after| after.split(')').next());
+    after.filter_map(|number| number.parse().ok()).collect()
 }
 
 fn think(said: &BTreeMap<usize, Said>, request: &Value) -> Vec<Play> {
@@ -351,8 +371,11 @@ fn think(said: &BTreeMap<usize, Said>, request: &Value) -> Vec<Play> {
             None => messages(&[json!({"text": "Hard to say."})], "end_turn"),
         };
     }
-    let newest = texts.iter().rev().find_map(|text| number_in(text));
-    let Some(asked) = newest.and_then(|number| said.get(&number)) else {
+    let shown: Vec<&Said> =
+        numbers_in(&texts.join("\n")).into_iter().filter_map(|number| said.get(&number)).collect();
+    // Whoever asked last is answered; where nobody did, what was said last is looked at.
+    let asked = shown.iter().rev().find(|said| said.kind == Kind::Explicit).or(shown.last());
+    let Some(asked) = asked else {
         return called("finish", &json!({"outcome": "answered", "text": "I am here."}));
     };
     // What nobody asked is looked into and found to be nothing, every other time.

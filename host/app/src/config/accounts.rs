@@ -126,9 +126,14 @@ impl Config {
                 "`accounts.url` is `{url}`: it is an https:// address, or one of this machine"
             );
         }
-        if let Some(name) = self.credentials.keys().find(|name| name.contains('@')) {
+        // A workspace is no person: `slack.bot-token@T0123ABCD` is the token there.
+        let of_nobody = |name: &&String| {
+            name.split_once('@').is_some_and(|(plain, of)| plain.is_empty() || !super::slack::is_team(of))
+        };
+        if let Some(name) = self.credentials.keys().find(of_nobody) {
             bail!(
-                "the credential `{name}` has an `@`, which stands before whose account one is: name it otherwise"
+                "the credential `{name}` has an `@`, which stands before whose account one is, or before the id of a \
+                 workspace: name it otherwise"
             );
         }
         let (mut names, mut credentials) = (BTreeSet::new(), BTreeSet::new());

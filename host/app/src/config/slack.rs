@@ -138,7 +138,7 @@ impl InstallConfig {
 }
 
 /// Whether `text` is a workspace's id.
-fn is_team(text: &str) -> bool {
+pub(super) fn is_team(text: &str) -> bool {
     let rest = text.strip_prefix('T').unwrap_or_default();
     (2..=31).contains(&rest.len()) && rest.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
 }
