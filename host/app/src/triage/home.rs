@@ -8,6 +8,7 @@ use anyhow::Result;
 use converse::Arrival;
 use event::{DeliveryClassified, Event, Fact, PrincipalId};
 use fold::approval::{ApprovalRow, Approvals};
+use fold::effect::{EffectRow, EffectState, Effects};
 use fold::{Projection, decode};
 use gate::{Passed, Payload};
 use serde_json::{Value, json};
@@ -66,6 +67,13 @@ async fn text(desk: &Desk, is_owner: bool) -> Result<String> {
     } else {
         writeln!(text, "- I speak when I am asked, and not otherwise.")?;
     }
+    if let Some(word) = manner.drills.first() {
+        writeln!(
+            text,
+            "- `{word}: …`, or the shortcut *Try it as a drill*, shows you alone what I would do, and does nothing."
+        )?;
+    }
+    writeln!(text, "- *Ask about this*, in the menu of a message, has me answer it in its thread.")?;
     if is_owner {
         text.push_str(&owners(desk).await?);
     }
@@ -82,6 +90,16 @@ async fn owners(desk: &Desk) -> Result<String> {
     }
     for row in &waiting {
         writeln!(text, "- `{}` of {} until {}: `{}`", row.tool, row.seat, row.expires_at, row.approval)?;
+    }
+    let open = record.ranked(Effects.name(), i64::MIN, WAITING_MAX).await?;
+    let open = open.iter().filter_map(|(id, row)| Some((id, decode::<EffectRow>(Some(row))?)));
+    let asked = |row: &EffectRow| row.recalling.as_ref().is_some_and(|recalling| recalling.next_at.is_none());
+    let unknown: Vec<_> = open.filter(|(_, row)| row.state == EffectState::Unknown && asked(row)).collect();
+    if !unknown.is_empty() {
+        text.push_str("\n## Nobody knows whether these happened\n\n");
+    }
+    for (id, row) in unknown {
+        writeln!(text, "- `{}` at {}: `{id}`", row.tool, row.intended_at)?;
     }
     let purse = crate::purse::show(record, desk.office.now()).await?;
     write!(text, "\n## The purse\n\n```\n{}\n```\n", purse.trim_end())?;

@@ -192,7 +192,7 @@ fn what_is_no_message_asks_nothing_and_says_what_it_is() {
         ("reaction_added", Reason::Reaction),
         ("member_joined_channel", Reason::Membership),
         ("app_home_opened", Reason::AppHome),
-        ("assistant_thread_started", Reason::AssistantView),
+        ("assistant_thread_started", Reason::AssistantOpened),
         ("message_metadata_posted", Reason::MessageMetadata),
         ("tokens_revoked", Reason::InstallationChange),
         ("app_uninstalled", Reason::InstallationChange),
@@ -229,13 +229,30 @@ fn only_what_is_said_to_the_office_and_answers_to_its_cards_are_explicit() {
         [
             "bot-mention",
             "terminal",
+            "drill",
             "mention",
             "name-called",
             "assistant-thread",
             "direct-message",
-            "approval-answer"
+            "approval-answer",
+            "effect-answer",
+            "message-shortcut"
         ]
     );
+}
+
+#[test]
+fn a_drill_is_asked_for_by_what_addresses_the_office_and_by_nothing_else() {
+    let manner = Manner { drills: vec!["drill".into()], ..Manner::default() };
+    for (change, expected) in [
+        (json!({"text": "<@U0BOT> drill: erase it"}), Reason::Drill),
+        (json!({"text": "drill: erase it", "channel": "D1", "channel_type": "im"}), Reason::Drill),
+        (json!({"text": "<@U0BOT> what is a drill: tell me"}), Reason::Mention),
+        (json!({"text": "drill: everybody out"}), Reason::ChannelMessage),
+        (json!({"text": "<@U0BOT> drill: erase it", "bot_id": "B7"}), Reason::BotMessage),
+    ] {
+        assert_eq!(reason_in(&manner, message(change.clone())), expected, "{change}");
+    }
 }
 
 fn reason_in(manner: &Manner, payload: Value) -> Reason {
