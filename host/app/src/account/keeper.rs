@@ -8,7 +8,7 @@ use crate::config::ServiceConfig;
 use crate::seed;
 use async_trait::async_trait;
 use egress::{Egress, Granted, NotGranted, Shown};
-use event::{AccountDisconnected, Fact, PrincipalId, StreamName};
+use event::{AccountDisconnected, Fact, PrincipalId, Route, StreamName};
 use gate::{Failure, FailureKind, Permit, Reach, Reached};
 use record::{Clock, Record};
 use std::collections::BTreeSet;
@@ -70,7 +70,16 @@ impl Reach for Accounted {
                 return Reached { outcome: Err(failure), request_sent: false, readings: Vec::new() };
             }
         }
-        let reached = self.hands.reach(permit).await;
+        let lacks = self.keeper.lacks(permit.routes());
+        let mut reached = self.hands.reach(permit).await;
+        if let (Err(failure), Some(service), false) = (&mut reached.outcome, lacks, reached.request_sent)
+            && failure.kind == FailureKind::NotAllowed
+        {
+            failure.message.push_str(&format!(
+                "; they connect it with `/chancery connect {service}` in Slack, or at the terminal with `chancery account \
+                 connect {service}`"
+            ));
+        }
         if reached.readings.iter().any(|reading| reading.status == UNAUTHORIZED) {
             self.keeper.untaken().extend(used);
         }
@@ -79,6 +88,15 @@ impl Reach for Accounted {
 }
 
 impl Keeper {
+    /// The service where whoever asks could connect an account that a call on `routes` would be made with, when there is
+    /// nothing to make it with.
+    fn lacks(&self, routes: &[Route]) -> Option<String> {
+        let mut named = routes.iter().filter_map(|route| route.credential.as_deref());
+        let lacking = named.find(|credential| !self.vault.has(credential))?;
+        let service = self.services.iter().find(|service| service.credential == lacking)?;
+        Some(service.name.clone())
+    }
+
     /// Makes sure that a call can use `account`.
     ///
     /// # Errors

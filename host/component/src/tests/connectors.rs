@@ -271,26 +271,26 @@ fn provider(request: &str) -> String {
 #[tokio::test]
 async fn the_web_is_searched_with_the_provider_that_the_operator_chose() {
     let server = Server::start(Manner::Makes(provider)).await;
-    let key = Some("web.search-key");
+    let key = Some("search.key");
     for (word, methods, path, credential, sent) in [
         ("brave", "GET", "/res/v1/web/search", key, true),
         ("tavily", "POST", "/search", key, true),
-        ("searxng", "GET", "/", None, false),
+        ("searxng", "GET", "/search", None, false),
     ] {
-        let component = component("web");
+        let component = component("search");
         let grant = PluginGranted {
-            plugin: "web".to_owned(),
+            plugin: "search".to_owned(),
             digest: digest(&component),
             routes: vec![route(&[methods], &server.origin, path, credential)],
             settings: BTreeMap::from([
-                ("search".to_owned(), Value::from(word)),
-                ("search_api".to_owned(), Value::from(server.origin.as_str())),
+                ("provider".to_owned(), Value::from(word)),
+                ("api".to_owned(), Value::from(server.origin.as_str())),
             ]),
             directories: Vec::new(),
             reason: String::new(),
         };
         let kit = kit(pool(), &[component], &[grant], &[&server.origin]).await;
-        let said = output(kit.call("web.search", json!({"query": "rain today", "count": 3})).await);
+        let said = output(kit.call("search.web", json!({"query": "rain today", "count": 3})).await);
         assert_eq!(
             said,
             json!({"results": [{"title": "Rain today", "url": "https://rain.example/", "excerpt": "It rains."}]}),

@@ -114,7 +114,7 @@ pub(super) async fn kit_in(
     let tokens = [
         ("hostile.token", &token),
         ("javascript.token", &token),
-        ("web.search-key", &token),
+        ("search.key", &token),
         ("github.token", &emulated),
         ("linear.token", &emulated),
         ("mail.token", &emulated),

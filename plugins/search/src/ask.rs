@@ -1,4 +1,4 @@
-//! One search, with the provider that the operator's setting `search` names.
+//! One search, with the provider that the operator's setting `provider` names.
 //!
 //! The shapes are those that the providers publish; each was tried against a server that answers as they say, and none
 //! against the live service.
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The credential of those that want one.
-const KEY: &str = "web.search-key";
+const KEY: &str = "search.key";
 /// Most results of one search.
 pub const RESULTS_MAX: usize = 20;
 /// How many there are when nobody says.
@@ -23,7 +23,7 @@ const REPLY_BYTES_MAX: usize = 1_024 * 1_024;
 /// How much of a provider's own sentence goes into a failure, in characters.
 const SAID_CHARS_MAX: usize = 300;
 
-/// The input of `web.search`.
+/// The input of `search.web`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -53,7 +53,7 @@ impl Provider {
         })
     }
 
-    /// Where it is, unless the setting `search_api` says otherwise; one's own is where one has it.
+    /// Where it is, unless the setting `api` says otherwise; one's own is where one has it.
     fn api(self) -> Option<&'static str> {
         match self {
             Self::Brave => Some("https://api.search.brave.com"),
@@ -118,23 +118,23 @@ pub fn search(search: &Search, host: &dyn Host, wire: &dyn Wire) -> Result<Value
 
 fn provider(host: &dyn Host) -> Result<(Provider, String), Failure> {
     let misconfigured = |why: &str| {
-        Failure::new(Kind::Other("misconfigured"), format!("web.search does not know whom to ask: {why}"))
+        Failure::new(Kind::Other("misconfigured"), format!("search.web does not know whom to ask: {why}"))
     };
     let setting = |key: &str| match host.setting(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(other) => Err(misconfigured(&format!("the setting `{key}` is {other} and not a string"))),
     };
-    let Some(word) = setting("search")? else {
+    let Some(word) = setting("provider")? else {
         return Err(misconfigured(
-            "the operator sets `search` of the plugin `web` to \"brave\", \"searxng\" or \"tavily\"",
+            "the operator sets `provider` of the plugin `search` to \"brave\", \"searxng\" or \"tavily\"",
         ));
     };
-    let provider = Provider::of(&word)
-        .ok_or_else(|| misconfigured("the setting `search` is none of \"brave\", \"searxng\", \"tavily\""))?;
-    let base = setting("search_api")?.or_else(|| provider.api().map(ToOwned::to_owned));
-    let base =
-        base.ok_or_else(|| misconfigured("the setting `search_api` says where one's own server is"))?;
+    let provider = Provider::of(&word).ok_or_else(|| {
+        misconfigured("the setting `provider` is none of \"brave\", \"searxng\", \"tavily\"")
+    })?;
+    let base = setting("api")?.or_else(|| provider.api().map(ToOwned::to_owned));
+    let base = base.ok_or_else(|| misconfigured("the setting `api` says where one's own server is"))?;
     let base = base.trim_end_matches('/').to_owned();
     Address::parse(&base).map_err(|failure| misconfigured(&failure.message))?;
     Ok((provider, base))
@@ -169,7 +169,7 @@ fn understood(reply: &Reply) -> Result<Value, Failure> {
         429 | 432 | 433 => (Kind::RateLimited, "asks to wait, or its quota is used up"),
         401 | 403 => (Kind::NotAllowed, "does not take the key, or does not give JSON"),
         400 | 422 => (Kind::InvalidInput, "does not take the query"),
-        300..=399 | 404 => (Kind::NotFound, "is not there: the setting `search_api` may be wrong"),
+        300..=399 | 404 => (Kind::NotFound, "is not there: the setting `api` may be wrong"),
         500.. => (Kind::Unavailable, "cannot answer now"),
         _ => (Kind::Malformed, "answered what nobody expected"),
     };
@@ -239,19 +239,19 @@ mod tests {
             |excerpt: &str| json!([{"title": "x", "url": "javascript:x"}, entry(excerpt), fine(excerpt)]);
         for (settings, body, method, address) in [
             (
-                json!({"search": "brave"}),
+                json!({"provider": "brave"}),
                 json!({"type": "search", "web": {"results": listed("description")}}),
                 Method::Get,
                 "https://api.search.brave.com/res/v1/web/search?q=rain%20in%20%26%20out&count=2&text_decorations=false",
             ),
             (
-                json!({"search": "searxng", "search_api": "https://search.example.com/"}),
+                json!({"provider": "searxng", "api": "https://search.example.com/"}),
                 json!({"query": "rain", "results": listed("content")}),
                 Method::Get,
                 "https://search.example.com/search?q=rain%20in%20%26%20out&format=json",
             ),
             (
-                json!({"search": "tavily"}),
+                json!({"provider": "tavily"}),
                 json!({"query": "rain", "results": listed("content")}),
                 Method::Post,
                 "https://api.tavily.com/search",
@@ -268,7 +268,7 @@ mod tests {
             );
             assert_eq!((asked[0].method, asked[0].address.to_string().as_str()), (method, address));
         }
-        let (said, _) = ask(json!({"search": "brave"}), true, 200, json!({"type": "search"}));
+        let (said, _) = ask(json!({"provider": "brave"}), true, 200, json!({"type": "search"}));
         assert_eq!(said, Ok(json!({"results": []})), "nothing was found");
     }
 
@@ -276,9 +276,9 @@ mod tests {
     fn without_a_provider_or_its_key_nothing_is_asked() {
         for (settings, kind, word) in [
             (json!({}), Kind::Other("misconfigured"), "operator"),
-            (json!({"search": "altavista"}), Kind::Other("misconfigured"), "none of"),
-            (json!({"search": "searxng"}), Kind::Other("misconfigured"), "`search_api`"),
-            (json!({"search": "brave"}), Kind::NotAllowed, "`web.search-key`"),
+            (json!({"provider": "altavista"}), Kind::Other("misconfigured"), "none of"),
+            (json!({"provider": "searxng"}), Kind::Other("misconfigured"), "`api`"),
+            (json!({"provider": "brave"}), Kind::NotAllowed, "`search.key`"),
         ] {
             let (said, asked) = ask(settings, false, 200, json!({}));
             let failure = said.unwrap_err();
@@ -295,7 +295,7 @@ mod tests {
             (429, json!({}), Kind::RateLimited, "wait"),
             (503, json!({}), Kind::Unavailable, "now"),
         ] {
-            let (said, _) = ask(json!({"search": "brave"}), true, status, body);
+            let (said, _) = ask(json!({"provider": "brave"}), true, status, body);
             let failure = said.unwrap_err();
             assert_eq!(failure.kind, kind, "{status}");
             assert!(failure.message.contains(word), "{}", failure.message);
