@@ -16,6 +16,7 @@ use fold::refusal::RefusalRow;
 use record::{Append, Foreseen, RowKey, Rows};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Earlier tries of a deed whose holds are looked for; a deed has at most this many.
 pub const ATTEMPTS_MAX: u32 = 16;
@@ -50,7 +51,7 @@ pub(crate) struct MovedOn(pub(crate) Timestamp);
 
 /// What is decided inside the writer when a call begins.
 pub(crate) struct Beginning {
-    pub(crate) call: Call,
+    pub(crate) call: Arc<Call>,
     pub(crate) admission: Admission,
     pub(crate) story: Story,
     /// What it was judged by.

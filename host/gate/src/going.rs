@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A call that has begun: what it holds and what it intends stand in the record. Whoever has one makes it with
 /// [`Gate::go`], once.
 pub struct Going {
-    pub(crate) call: Call,
+    pub(crate) call: Arc<Call>,
     pub(crate) admission: Admission,
     pub(crate) begun: Begun,
     pub(crate) story: Story,

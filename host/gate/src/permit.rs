@@ -44,7 +44,7 @@ pub(crate) struct Price {
 
 /// The right to make one call, once. Its fields are private to the gate: there is no other way to get one.
 pub struct Permit {
-    pub(crate) call: Call,
+    pub(crate) call: Arc<Call>,
     pub(crate) admission: Admission,
     pub(crate) effect_id: Option<EffectId>,
     pub(crate) at: Timestamp,

@@ -3,10 +3,12 @@
 use crate::call::Call;
 use crate::story::Story;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A call that is about to be judged.
 pub(crate) struct Ready {
-    pub(crate) call: Call,
+    /// Shared by all that it goes through: nobody changes it any more.
+    pub(crate) call: Arc<Call>,
     pub(crate) story: Story,
     /// As [`Call::input`] has it.
     pub(crate) input: Value,
@@ -16,6 +18,6 @@ impl Ready {
     pub(crate) fn of(call: Call) -> Self {
         let input = call.input();
         let story = Story::with(&call, event::canon::canonical_digest(&input));
-        Self { call, story, input }
+        Self { call: Arc::new(call), story, input }
     }
 }

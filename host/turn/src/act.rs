@@ -30,7 +30,7 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 /// One step as it is about to start.
-struct Planned {
+pub(crate) struct Planned {
     step: u32,
     kind: StepKind,
     tool: String,
@@ -71,22 +71,14 @@ pub(crate) struct Moment {
 type Out = Result<(Result<CameOut, ApprovalId>, Owed), Error>;
 
 impl<'a, D: Door + ?Sized> Running<'a, D> {
-    /// Asks the model, or has older rounds said shortly first where they no longer fit.
-    pub(crate) async fn infer(
+    /// How the model is asked, or has older rounds said shortly first where they no longer fit.
+    pub(crate) fn planned(
         &self,
-        stream: &mut TurnStream,
-        asking: Asking,
+        stream: &TurnStream,
+        trail: &Trail<'_>,
+        asking: &Asking,
         label: Label,
-        moment: Moment,
-    ) -> Result<Stepped, Error> {
-        let planned = {
-            let trail = self.trail(stream)?;
-            self.planned(stream, &trail, &asking, label)
-        };
-        self.pass(stream, Vec::new(), vec![planned], moment).await
-    }
-
-    fn planned(&self, stream: &TurnStream, trail: &Trail<'_>, asking: &Asking, label: Label) -> Planned {
+    ) -> Planned {
         let (catalogue, hides) = (self.parts.catalogue.as_ref(), &self.parts.hidden_families);
         let enabled = trail.enabled();
         let asked = (asking.offer, enabled.as_slice());
@@ -180,7 +172,7 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
 
     /// Steps start, their calls pass the gate at the same time, and they end in their order. From the first on that waits
     /// for a person, none ends: they are made again when the turn goes on.
-    async fn pass(
+    pub(crate) async fn pass(
         &self,
         stream: &mut TurnStream,
         before: Vec<Said>,

@@ -3,7 +3,7 @@
 //! A step is recorded as it starts and as it ends, under the lease. Between the two stands the gate's own
 //! account of the call. The end of one and the start of the next are one commit, with what the gate says of both. A run that stops anywhere is taken up by calling [`run`] again.
 
-use crate::act::{Moment, Stepped};
+use crate::act::{Moment, Planned, Stepped};
 use crate::context::{Context, label};
 use crate::door::Door;
 use crate::erased::{WHY, is_erased};
@@ -63,6 +63,17 @@ pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: F
     }
 }
 
+/// What was decided.
+struct Decided {
+    next: Next,
+    /// How the model is asked, when it is.
+    planned: Option<Planned>,
+    /// The label of everything read so far.
+    label: Label,
+    /// Steps that are left.
+    left: u32,
+}
+
 /// A turn while this host runs it.
 pub(crate) struct Running<'a, D: ?Sized> {
     pub parts: &'a TurnParts<D>,
@@ -94,7 +105,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             if looked {
                 self.drain(stream).await?;
             }
-            let (next, label, left) = self.decide(stream)?;
+            let Decided { next, planned, label, left } = self.decide(stream)?;
             let moment = Moment { unread: Unread::of(stream, left), news };
             let finishes = self.finishes(stream, &next)?;
             let stepped = match next {
@@ -107,7 +118,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
                 Next::End(end) => return self.end(stream, end, label).await.map(Ran::Ended),
                 Next::Infer(asking) => {
                     self.wait(stream, asking.wait_ms).await?;
-                    self.infer(stream, asking, label, moment).await?
+                    self.pass(stream, Vec::new(), planned.into_iter().collect(), moment).await?
                 }
                 Next::Tools(wanted) => self.tools(stream, wanted, &label, moment).await?,
                 Next::Send { step, tool, input, wait_ms } => {
@@ -152,8 +163,8 @@ impl<D: Door + ?Sized> Running<'_, D> {
         stream.read_taken_up().await
     }
 
-    /// What comes next, the label of everything read so far, and how many steps are left.
-    fn decide(&self, stream: &TurnStream) -> Result<(Next, Label, u32), Error> {
+    /// What comes next.
+    fn decide(&self, stream: &TurnStream) -> Result<Decided, Error> {
         let trail = self.trail(stream)?;
         let next = match next(&trail, self.parts.is_progress) {
             Next::End(end) => Next::End(end),
@@ -162,7 +173,11 @@ impl<D: Door + ?Sized> Running<'_, D> {
         };
         let calling = matches!(next, Next::Tools(_));
         let label = label(self.scene, &trail, &stream.taken_up, calling);
-        Ok((next, label, trail.left()))
+        let planned = match &next {
+            Next::Infer(asking) => Some(self.planned(stream, &trail, asking, label.clone())),
+            _ => None,
+        };
+        Ok(Decided { next, planned, label, left: trail.left() })
     }
 
     /// Whether what comes next is what the model finished with, and no finish stands yet.
