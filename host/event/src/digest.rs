@@ -71,3 +71,19 @@ impl fmt::Display for Digest {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Digest;
+
+    #[test]
+    fn a_digest_is_what_the_standard_says_in_hexadecimal() {
+        // FIPS 180-4, the examples of SHA-256.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Digest::of(b"abc").as_str(), abc);
+        assert_eq!(Digest::parse(abc).as_ref(), Some(&Digest::of(b"abc")));
+        let of_parts =
+            Digest::of(&[8_u64.to_be_bytes().as_slice(), b"8 bytes.", &0_u64.to_be_bytes()].concat());
+        assert_eq!(Digest::of_parts(&[b"8 bytes.", b""]), of_parts);
+    }
+}

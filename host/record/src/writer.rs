@@ -26,8 +26,8 @@ const BATCH_JOBS_MAX: usize = 256;
 const QUEUE_JOBS_MAX: usize = 1_024;
 /// How often more calls are taken into a batch before it begins: each time lets every task that is ready run once.
 const GATHER_ROUNDS_MAX: usize = 8;
-/// How long a batch that has begun waits for the next of those who are about to ask: less than a flush takes.
-const LINGER_US: u64 = 100;
+/// How long a batch that has begun waits in all for those who are about to ask: about what a flush takes.
+const LINGER_US: u64 = 200;
 /// For so long after they were answered callers count as about to ask.
 const CROWD_US: u64 = 500;
 
@@ -69,12 +69,13 @@ struct Calls<'a> {
     waiting: VecDeque<Job>,
     /// How many there will be, as far as can be told.
     expected: usize,
+    /// How much longer it waits for them.
+    patience: Duration,
 }
 
 impl Calls<'_> {
     /// Takes in whoever asked while the batch was being made, and waits shortly for those who are about to: callers
-    /// that were answered together ask again together, one by one as they are ready. Nothing to do means that there is
-    /// nobody to wait for.
+    /// that were answered together ask again together, one by one as they are ready. A lone caller waits for nobody.
     fn take_in(&mut self, done: usize) {
         let begun = Instant::now();
         loop {
@@ -84,7 +85,8 @@ impl Calls<'_> {
                 self.waiting.push_back(job);
             }
             let is_whole = done >= self.expected.min(BATCH_JOBS_MAX);
-            if !self.waiting.is_empty() || is_whole || begun.elapsed() >= Duration::from_micros(LINGER_US) {
+            if !self.waiting.is_empty() || is_whole || begun.elapsed() >= self.patience {
+                self.patience = self.patience.saturating_sub(begun.elapsed());
                 return;
             }
             // Whoever prepares a call may need this processor for it.
@@ -107,7 +109,12 @@ async fn run(
         } else if answered.elapsed() > Duration::from_micros(CROWD_US) {
             crowd = 0;
         }
-        let mut calls = Calls { jobs: &mut jobs, waiting: waiting.drain(..).collect(), expected: crowd };
+        let mut calls = Calls {
+            jobs: &mut jobs,
+            waiting: waiting.drain(..).collect(),
+            expected: crowd,
+            patience: Duration::from_micros(LINGER_US),
+        };
         let mut ready = Vec::with_capacity(calls.waiting.len());
         let outcome = commit(database.as_mut(), clock.as_ref(), &mut calls, &mut ready).await;
         let waiting = calls.waiting;

@@ -45,6 +45,9 @@ struct Callers {
     callers: u32,
     one_per_s: f64,
     all_per_s: f64,
+    /// The same rows written by hand, one in a transaction and as many as there are callers.
+    library_one_per_s: Option<f64>,
+    library_all_per_s: Option<f64>,
 }
 
 /// One length of the history.
@@ -151,9 +154,18 @@ pub fn shown(figures: &Figures, checks: &[Check]) -> String {
         let Some(us) = us else { continue };
         let _ = writeln!(text, "   {what:<32} {us:>8.0} us {:>6.2} times bare", us / bare_us);
     }
-    let Callers { callers, one_per_s, all_per_s } = figures.callers;
+    let Callers { callers, one_per_s, all_per_s, library_one_per_s, library_all_per_s } = figures.callers;
     let _ = writeln!(text, "   {:<32} {one_per_s:>8.0} events a second", "one caller");
     let _ = writeln!(text, "   {:<32} {all_per_s:>8.0} events a second", format!("{callers} callers"));
+    if let (Some(one), Some(all)) = (library_one_per_s, library_all_per_s) {
+        let times = all / one;
+        let _ = writeln!(text, "   {:<32} {one:>8.0} rows a second", "one such row by hand");
+        let _ = writeln!(
+            text,
+            "   {:<32} {all:>8.0} rows a second {times:>6.1} times one",
+            format!("{callers} in a transaction")
+        );
+    }
     text.push_str("\n   how an append grows\n");
     for point in &figures.curve {
         let Point { events, append_us, bare_us } = point;
@@ -188,7 +200,10 @@ mod tests {
             "single": {
                 "flush_us": 50.0, "bare_us": 100.0, "library_us": null, "append_us": append_us, "append_that_folds_us": append_us,
             },
-            "callers": { "callers": 64, "one_per_s": 100.0, "all_per_s": all_per_s },
+            "callers": {
+                "callers": 64, "one_per_s": 100.0, "all_per_s": all_per_s, "library_one_per_s": 100.0,
+                "library_all_per_s": 400.0,
+            },
             "curve": [point(1, 100.0), point(9, last_us)],
             "steps": [step("export", 1.0), step("rebuild", rebuild_per_s)],
         }))

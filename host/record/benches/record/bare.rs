@@ -1,6 +1,7 @@
 //! The bare costs: a flush of the disk, and a transaction that writes one row of about an event's size.
 
 use anyhow::Result;
+use event::{Digest, EventId};
 use rusqlite::{Connection, params};
 use sqlx::{PgConnection, SqliteConnection};
 use std::fs::File;
@@ -87,6 +88,50 @@ impl Bare {
                 sqlx::query("commit").execute(connection).await?;
             }
         }
+        Ok(())
+    }
+}
+
+/// The table of events with all that guards it, written by hand: what a record pays for sharing a transaction before it
+/// has judged, linked or folded anything.
+pub struct Rows {
+    connection: Connection,
+    text: String,
+    written: u64,
+    /// Where each stream stands.
+    streams: Vec<u64>,
+}
+
+impl Rows {
+    pub fn new(connection: Connection) -> Result<Self> {
+        connection.execute_batch(include_str!("../../../../migrations/sqlite/0001_record.sql"))?;
+        Ok(Self { connection, text: "x".repeat(ROW_BYTES), written: 0, streams: Vec::new() })
+    }
+
+    /// One row on each of the first `streams` streams, in one transaction.
+    pub fn transaction(&mut self, streams: u32) -> Result<()> {
+        let streams = usize::try_from(streams)?;
+        self.streams.resize(self.streams.len().max(streams), 0);
+        self.connection.prepare_cached("begin immediate")?.execute([])?;
+        let mut insert = self.connection.prepare_cached(
+            "insert into event values (?1, ?2, ?3, ?4, 'row.written', 1, 0, '{}', null, '{}', ?5, null, ?6, ?6)",
+        )?;
+        for (n, stands) in self.streams.iter_mut().enumerate().take(streams) {
+            (*stands, self.written) = (*stands + 1, self.written + 1);
+            let id = EventId::derived(&["row", &self.written.to_string()]);
+            let (global_position, position) = (i64::try_from(self.written)?, i64::try_from(*stands)?);
+            let digest = Digest::of(id.as_str().as_bytes());
+            let columns = params![
+                global_position,
+                format!("bench-{n}"),
+                position,
+                id.as_str(),
+                self.text,
+                digest.as_str()
+            ];
+            insert.execute(columns)?;
+        }
+        self.connection.prepare_cached("commit")?.execute([])?;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::history::{STORY_EVENTS, delivery, story};
 use crate::place::{Desk, Place};
-use crate::single::{Median, append};
+use crate::single::{Median, append, settle};
 use anyhow::Result;
 use event::{Expected, StreamName};
 use record::{Append, Record};
@@ -29,7 +29,7 @@ pub struct Point {
 pub async fn measure(desk: &Desk, events: u64) -> Result<(Place, Vec<Point>)> {
     let place = desk.place()?;
     let (record, mut bare) = (place.open().await?, desk.bare().await?);
-    bare.settle().await?;
+    settle(&mut bare, &record).await?;
     let (mut length, mut points) = (0, Vec::new());
     for wanted in LENGTHS.iter().copied().take_while(|wanted| *wanted < events).chain([events]) {
         grow(&record, length, wanted).await?;

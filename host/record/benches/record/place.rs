@@ -1,7 +1,7 @@
 //! Records and bare databases to measure, all on one disk.
 
 use crate::Order;
-use crate::bare::Bare;
+use crate::bare::{Bare, Rows};
 use anyhow::{Context, Result};
 use record::{Record, SystemClock};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,15 @@ impl Desk {
 
     /// The same on SQLite by calls; nothing on PostgreSQL, which is a server.
     pub fn library(&self) -> Result<Option<Bare>> {
+        self.connection()?.map(Bare::library).transpose()
+    }
+
+    /// The table of events on SQLite by calls.
+    pub fn rows(&self) -> Result<Option<Rows>> {
+        self.connection()?.map(Rows::new).transpose()
+    }
+
+    fn connection(&self) -> Result<Option<rusqlite::Connection>> {
         if self.postgres {
             return Ok(None);
         }
@@ -94,7 +103,7 @@ impl Desk {
             "pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = 8000; \
              pragma cache_size = -65536",
         )?;
-        Bare::library(connection).map(Some)
+        Ok(Some(connection))
     }
 }
 

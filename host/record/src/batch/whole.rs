@@ -39,7 +39,7 @@ impl Batch<'_> {
         self.database.clear_rows().await?;
         let mut folded = GlobalPosition(0);
         let mut unread = self.database.unread(folded, REBUILD_EVENTS).await?;
-        let mut events: Vec<(Event, Vec<Change>)> = Vec::new();
+        let (mut events, mut done): (Vec<(Event, Vec<Change>)>, Vec<Event>) = (Vec::new(), Vec::new());
         let mut written = Written::new();
         // Ends at the head, which cannot move while this transaction lasts. Each round reads one page, makes events of
         // the one before and folds the one before that.
@@ -52,8 +52,8 @@ impl Batch<'_> {
             };
             folded = events.last().map_or(folded, |(event, _)| event.global_position);
             let folding = fold_some(&mut self.cache, events);
-            let (next, made, ()) = tokio::join!(reading, made(unread.read), folding);
-            (unread, events) = (next?, made?);
+            let (next, made, spent) = tokio::join!(reading, made(unread.read, done), folding);
+            (unread, events, done) = (next?, made?, spent);
             progress.send_replace(folded.0);
             if self.cache.len() > REBUILD_ROWS_MAX {
                 self.write_rows(|key| written.add(key)).await?;
@@ -108,30 +108,35 @@ impl Batch<'_> {
 }
 
 /// The events of a page with the rows they change, made on a thread of its own: that is the half of the work that needs
-/// nothing else.
+/// nothing else. The events of a page that is `done` go where they came from: two threads that take memory from each
+/// other wait for each other.
 async fn made(
     read: Box<dyn FnOnce() -> Result<Vec<Stored>, Error> + Send>,
+    done: Vec<Event>,
 ) -> Result<Vec<(Event, Vec<Change>)>, Error> {
     let whole = |stored: Stored| {
         let event = stored.read()?;
         let changes = changes(&event);
         Ok((event, changes))
     };
-    let making = tokio::task::spawn_blocking(move || read()?.into_iter().map(whole).collect());
+    let making = tokio::task::spawn_blocking(move || {
+        drop(done);
+        read()?.into_iter().map(whole).collect()
+    });
     making.await.unwrap_or_else(|_| Err(Error::unavailable("the host is stopping")))
 }
 
-/// Folds `events`. Pauses often, so that the database never waits long until what it sends is taken.
-async fn fold_some(cache: &mut Cache, events: Vec<(Event, Vec<Change>)>) {
-    let mut since = 0;
+/// Folds `events`, and gives them back. Pauses often, so that the database never waits long until what it sends is taken.
+async fn fold_some(cache: &mut Cache, events: Vec<(Event, Vec<Change>)>) -> Vec<Event> {
+    let mut done = Vec::with_capacity(events.len());
     for (event, changes) in events {
         cache.fold(&event, changes);
-        since += 1;
-        if since == SLICE_EVENTS {
+        done.push(event);
+        if done.len() % SLICE_EVENTS == 0 {
             tokio::task::yield_now().await;
-            since = 0;
         }
     }
+    done
 }
 
 /// Whether `event` stands directly after the last of its stream; afterwards it is the last.

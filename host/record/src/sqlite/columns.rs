@@ -2,11 +2,11 @@
 
 use crate::store::{signed, unsigned};
 use crate::stored::Stored;
-use event::{Digest, Timestamp};
+use event::{Digest, GlobalPosition, Timestamp};
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-/// Events with their bodies, wherever those are kept; the columns are those of [`stored`].
+/// Events with their bodies, wherever those are kept; the columns are those of [`Raw`].
 macro_rules! events {
     ($rest:literal) => {
         concat!(
@@ -19,31 +19,109 @@ macro_rules! events {
 }
 pub(super) use events;
 
-/// The event of a row, by number: a name would be looked for in every row anew. Text is taken as bytes, so that a column
-/// that is no longer UTF-8 is read and found wrong, instead of failing a whole page without a name.
-pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let text = |column: usize| Ok::<_, rusqlite::Error>(lossy(row.get_ref(column)?.as_bytes()?));
-    let optional = |column: usize| match row.get_ref(column)? {
-        ValueRef::Null => Ok(None),
-        value => Ok::<_, rusqlite::Error>(Some(lossy(value.as_bytes()?))),
-    };
-    let body = optional(10)?;
-    Ok(Stored {
-        global_position: unsigned(row.get(0)?),
-        stream: text(1)?,
-        position: unsigned(row.get(2)?),
-        id: text(3)?,
-        kind: text(4)?,
-        schema: row.get(5)?,
-        at: Timestamp(row.get(6)?),
-        actor: text(7)?,
-        cause: optional(8)?,
-        label: text(9)?,
-        body: if body.is_some() { body } else { optional(14)? },
-        blob: optional(11)?,
-        digest: text(12)?,
-        chain: text(13)?,
-    })
+/// The columns of text, by number, in the order of [`Raw::text`]: a name would be looked for in every row anew. A body
+/// stands in one of two.
+const TEXTS: [usize; 10] = [1, 3, 4, 7, 8, 9, 10, 11, 12, 13];
+const BODY: usize = 10;
+const BLOB_BYTES: usize = 14;
+
+/// Events as a statement gave them, their texts one behind the other, so that a page is a few pieces of memory and not
+/// a dozen for every event: what is made of it is made and thrown away by one thread.
+#[derive(Debug, Default)]
+pub(super) struct Raw {
+    text: Vec<u8>,
+    events: Vec<RawEvent>,
+}
+
+#[derive(Debug)]
+struct RawEvent {
+    global_position: i64,
+    position: i64,
+    schema: i64,
+    at: i64,
+    /// Of each text; nothing for one that is null.
+    lengths: [Option<usize>; TEXTS.len()],
+}
+
+impl Raw {
+    /// The place of the last event.
+    pub(super) fn end(&self) -> Option<GlobalPosition> {
+        self.events.last().map(|event| GlobalPosition(unsigned(event.global_position)))
+    }
+
+    fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let mut lengths = [None; TEXTS.len()];
+        for (length, column) in lengths.iter_mut().zip(TEXTS) {
+            let value = match row.get_ref(column)? {
+                ValueRef::Null if column == BODY => row.get_ref(BLOB_BYTES)?,
+                value => value,
+            };
+            if value != ValueRef::Null {
+                let bytes = value.as_bytes()?;
+                self.text.extend_from_slice(bytes);
+                *length = Some(bytes.len());
+            }
+        }
+        self.events.push(RawEvent {
+            global_position: row.get(0)?,
+            position: row.get(2)?,
+            schema: row.get(5)?,
+            at: row.get(6)?,
+            lengths,
+        });
+        Ok(())
+    }
+
+    /// The events, in the order in which the statement gave them.
+    pub(super) fn stored(&self) -> Vec<Stored> {
+        let mut rest = self.text.as_slice();
+        self.events.iter().map(|event| event.stored(&mut rest)).collect()
+    }
+}
+
+impl RawEvent {
+    /// Takes its texts off the front of `rest`. Text is bytes here, so that a column that is no longer UTF-8 is read and
+    /// found wrong, instead of failing a whole page without a name.
+    fn stored(&self, rest: &mut &[u8]) -> Stored {
+        let texts = self.lengths.map(|length| {
+            let (text, after) = rest.split_at_checked(length?)?;
+            *rest = after;
+            Some(lossy(text))
+        });
+        let [stream, id, kind, actor, cause, label, body, blob, digest, chain] = texts;
+        // None of these may be null where it stands.
+        let text = Option::unwrap_or_default;
+        Stored {
+            global_position: unsigned(self.global_position),
+            stream: text(stream),
+            position: unsigned(self.position),
+            id: text(id),
+            kind: text(kind),
+            schema: self.schema,
+            at: Timestamp(self.at),
+            actor: text(actor),
+            cause,
+            label: text(label),
+            body,
+            blob,
+            digest: text(digest),
+            chain: text(chain),
+        }
+    }
+}
+
+/// The events of a statement, not made yet.
+pub(super) fn raw(
+    connection: &Connection,
+    statement: &str,
+    parameters: impl rusqlite::Params,
+) -> rusqlite::Result<Raw> {
+    let mut statement = connection.prepare_cached(statement)?;
+    let (mut rows, mut raw) = (statement.query(parameters)?, Raw::default());
+    while let Some(row) = rows.next()? {
+        raw.push(row)?;
+    }
+    Ok(raw)
 }
 
 /// The events of a statement.
@@ -52,7 +130,7 @@ pub(super) fn all_stored(
     statement: &str,
     parameters: impl rusqlite::Params,
 ) -> rusqlite::Result<Vec<Stored>> {
-    connection.prepare_cached(statement)?.query_map(parameters, stored)?.collect()
+    Ok(raw(connection, statement, parameters)?.stored())
 }
 
 /// What writes one event.

@@ -1,7 +1,7 @@
 //! Reading. The functions take any connection, so that the writer reads within its transaction by the same
 //! statements as everybody else; [`Reader`] runs them on a connection of its own.
 
-use super::columns::{all_stored, digest, events};
+use super::columns::{Raw, all_stored, digest, events, raw};
 use super::{POLL_MS, failed};
 use crate::Error;
 use crate::rows::{RowKey, row_of};
@@ -75,7 +75,7 @@ impl Reads for Reader {
     }
 
     async fn all(&self, after: GlobalPosition, limit: usize) -> Result<Vec<Stored>, Error> {
-        self.ask(move |connection| page(connection, after, limit)).await
+        self.ask(move |connection| Ok(page(connection, after, limit)?.stored())).await
     }
 
     async fn at(&self, positions: &[GlobalPosition]) -> Result<Vec<Stored>, Error> {
@@ -187,13 +187,9 @@ impl Reads for Reader {
 }
 
 /// Events of the whole record after a place, in order.
-pub(super) fn page(
-    connection: &Connection,
-    after: GlobalPosition,
-    limit: usize,
-) -> Result<Vec<Stored>, Error> {
+pub(super) fn page(connection: &Connection, after: GlobalPosition, limit: usize) -> Result<Raw, Error> {
     let of = events!("where e.global_position > ? order by e.global_position limit ?");
-    all_stored(connection, of, params![signed(after.0), limited(limit)]).map_err(failed)
+    raw(connection, of, params![signed(after.0), limited(limit)]).map_err(failed)
 }
 
 /// One row as it is stored: its value and rank.

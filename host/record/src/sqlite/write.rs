@@ -188,7 +188,8 @@ impl Writes for Writer {
     }
 
     async fn unread(&mut self, after: GlobalPosition, limit: usize) -> Result<Unread, Error> {
-        Ok(Unread::of(read::page(&self.connection, after, limit)?))
+        let raw = read::page(&self.connection, after, limit)?;
+        Ok(Unread { end: raw.end(), read: Box::new(move || Ok(raw.stored())) })
     }
 
     async fn rows(&mut self, keys: &[RowKey]) -> Result<Vec<StoredRow>, Error> {

@@ -39,6 +39,21 @@ async fn both_databases_have_the_same_columns_in_the_same_order() {
     assert_eq!(sqlite, postgres);
 }
 
+/// What 100 MB of bodies leave in the log: it is written over once it holds 32 MiB, and not added to for ever.
+#[tokio::test]
+async fn the_log_beside_a_file_goes_back_into_it() {
+    let place = Place::sqlite();
+    let record = place.open().await;
+    for n in 0..100 {
+        let large = proposed(&n.to_string(), delivery(json!("x".repeat(1_000_000))));
+        record.append(stream("a"), Expected::Any, vec![large]).await.unwrap();
+    }
+    let size = |path: &std::path::Path| std::fs::metadata(path).unwrap().len();
+    let (file, log) = (size(place.path()), size(&place.path().with_extension("db-wal")));
+    assert!(file > 60_000_000, "{file}");
+    assert!((20_000_000..40_000_000).contains(&log), "{log}");
+}
+
 on_every_database! {
     a_large_body_is_kept_once_beside_the_events,
 }
