@@ -198,6 +198,8 @@ async fn a_workspace_that_the_operator_did_not_name_and_a_whole_organisation_are
         (OTHER, json!({"is_enterprise_install": true}), "a whole organisation"),
         (OTHER, json!({"team": null, "enterprise": {"id": "E01"}}), "a whole organisation"),
         (OTHER, json!({"token_type": "user"}), "not a bot&#39;s"),
+        // The office is there already, by another token or by this very one: that is not given back.
+        (TEAM, json!({}), "did not name it"),
     ] {
         kit.slack.installs.next(team);
         kit.slack.installs.twist(twist.clone());

@@ -124,7 +124,13 @@ impl Installer {
             Ok(team) => self.keep(&team, given).await,
             Err(why) => {
                 tracing::warn!(why, "an installation was turned away");
-                self.give_back(given).await;
+                // Slack may have given the very token that the office works with there.
+                let team = given.rest.pointer("/team/id").and_then(Value::as_str).unwrap_or_default();
+                let is_there = self.office.config.credentials.contains_key(&token_of(team))
+                    || converse::own_in(&self.office.record, SOURCE, team).await?.is_some();
+                if !is_there {
+                    self.give_back(given).await;
+                }
                 Ok(not(&why))
             }
         }
