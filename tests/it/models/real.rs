@@ -100,8 +100,9 @@ async fn a_real_model_is_heard_counted_and_paid_for() {
         // It counted, within what it was allowed, and what it counted is charged at the price.
         let usage = response.usage.unwrap();
         assert!(usage.input_tokens > 5 && (1..=24).contains(&usage.output_tokens), "{api:?}: {usage:?}");
-        if usage.output_tokens == 24 {
-            assert_eq!(response.stop, gate::StopReason::Length, "{api:?}");
+        // In the other API this server says that it completed, whatever ended it.
+        if api == Api::Chat && usage.output_tokens == 24 {
+            assert_eq!(response.stop, gate::StopReason::Length);
         }
         let charged = office.events().await.into_iter().find_map(|event| match event.fact {
             Fact::HoldSettled(body) => Some(body.charged),
