@@ -34,10 +34,10 @@ async fn slow(ms: u64, finish: &str, live: &str) -> Kit {
     kit
 }
 
-/// An answer of eight pieces.
+/// An answer of four pieces.
 fn long() -> String {
-    let sentence = |n: usize| format!("{n}. {}end of {n} <!here>.", "word ".repeat(32));
-    (1..=24).map(sentence).collect::<Vec<_>>().join("\\n\\n")
+    let sentence = |n: usize| format!("{n}. {}end of {n} <!here>.", "word ".repeat(28));
+    (1..=12).map(sentence).collect::<Vec<_>>().join("\\n\\n")
 }
 
 async fn streaming() -> Kit {
@@ -62,7 +62,7 @@ fn assert_one_whole(kit: &Kit) {
     let standing = kit.slack.standing();
     assert_eq!(standing.len(), 1, "{standing:?}");
     let words = words(&standing[0].1);
-    for n in 1..=24 {
+    for n in 1..=12 {
         assert_eq!(words.matches(&format!("end of {n} ")).count(), 1, "{n}: {words}");
     }
     assert!(!standing[0].1.to_string().contains("<!"), "{standing:?}");
@@ -208,7 +208,9 @@ async fn a_line_of_a_host_that_was_killed_goes_when_the_turn_ends_at_the_next() 
     let config = kit.write();
     let host = Host::serve(&config).await;
     assert_eq!(deliver(&host.url, &asks("look it up")).await, 200);
+    let began = std::time::Instant::now();
     while kit.slack.posts().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no line was shown");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -244,7 +246,7 @@ async fn an_answer_that_grows_is_one_message_and_one_effect() {
         (&first["recipient_user_id"], &first["recipient_team_id"]),
         (&json!("U01ALICE"), &json!(TEAM))
     );
-    assert!(kit.slack.calls("chat.appendStream").len() > 2);
+    assert!(kit.slack.calls("chat.appendStream").len() >= 2);
     assert_eq!(kit.slack.calls("chat.stopStream").len(), 1);
     office.stop().await;
 }
@@ -288,7 +290,7 @@ async fn an_answer_that_broke_off_is_brought_to_its_end_in_the_same_message() {
     let office = kit.open().await;
     office.deliver(&asks("tell me all")).await;
     let events = office.until("it was completed", |events| tools(events, "slack.complete") == 1).await;
-    office.until("all of it stands", |_| words(&kit.slack.standing()[0].1).contains("end of 24")).await;
+    office.until("all of it stands", |_| words(&kit.slack.standing()[0].1).contains("end of 12")).await;
     assert_one_whole(&kit);
     assert_eq!(tools(&events, "slack.post"), 1);
     office.stop().await;
@@ -302,9 +304,9 @@ async fn a_stream_whose_beginning_was_lost_is_read_back_and_finished() {
     office.deliver(&asks("tell me all")).await;
     let events = office.until_turns_ended(1).await;
     assert_eq!(count(&events, "effect.left-unknown"), 1);
-    assert!(!words(&kit.slack.standing()[0].1).contains("end of 24"), "only its beginning stands");
+    assert!(!words(&kit.slack.standing()[0].1).contains("end of 12"), "only its beginning stands");
     clock.0.fetch_add(FIRST_MS, Ordering::SeqCst);
-    office.until("all of it stands", |_| words(&kit.slack.standing()[0].1).contains("end of 24")).await;
+    office.until("all of it stands", |_| words(&kit.slack.standing()[0].1).contains("end of 12")).await;
     assert_one_whole(&kit);
     let events = office.events().await;
     assert_eq!((tools(&events, "slack.post"), tools(&events, "slack.complete")), (1, 1));
@@ -319,15 +321,17 @@ async fn killed_in_the_middle_of_a_stream_it_is_finished_after_the_restart_and_n
     let config = kit.write();
     let host = Host::serve(&config).await;
     assert_eq!(deliver(&host.url, &asks("tell me all")).await, 200);
+    let began = std::time::Instant::now();
     while kit.slack.calls("chat.appendStream").len() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", kit.slack.called());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     host.kill();
     kit.slack.set_faults("chat.appendStream", []);
-    assert!(!words(&kit.slack.standing()[0].1).contains("end of 24"));
+    assert!(!words(&kit.slack.standing()[0].1).contains("end of 12"));
     let host = Host::serve(&config).await;
     let began = std::time::Instant::now();
-    while !words(&kit.slack.standing()[0].1).contains("end of 24") {
+    while !words(&kit.slack.standing()[0].1).contains("end of 12") {
         assert!(began.elapsed() < Duration::from_secs(90), "{:?}", kit.slack.called());
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

@@ -103,7 +103,7 @@ async fn slacks_own_types_take_every_block_and_chunk_of_a_streamed_answer_and_of
     let mut kit = Kit::new().await;
     let url = format!("{}/slow/2500", kit.site.origin);
     let text =
-        (1..=24).map(|n| format!("{n}. {} <!here>", "word ".repeat(32))).collect::<Vec<_>>().join("\\n\\n");
+        (1..=12).map(|n| format!("{n}. {} <!here>", "word ".repeat(28))).collect::<Vec<_>>().join("\\n\\n");
     kit.script = format!(
         "[[rule]]\nwhen = []\n[[rule.step]]\ncall = {{ tool = \"web.fetch\", input = {{ url = \"{url}\" }} }}\n\
          [[rule.step]]\nfinish = {{ outcome = \"answered\", text = \"{text}\" }}\n"
@@ -122,7 +122,7 @@ async fn slacks_own_types_take_every_block_and_chunk_of_a_streamed_answer_and_of
         .chain(kit.slack.posts().into_iter().filter(|post| post["streamed"] != true))
         .chain(kit.slack.updates())
         .collect();
-    assert!(bodies.len() > 8 && bodies.iter().any(|body| body["recipient_team_id"] == TEAM), "{bodies:?}");
+    assert!(bodies.len() >= 6 && bodies.iter().any(|body| body["recipient_team_id"] == TEAM), "{bodies:?}");
     let lines = bodies.iter().map(|body| format!("{body}\n")).collect::<String>();
     let said = tokio::task::spawn_blocking(move || runs(&python, &["-c", TYPES], &lines)).await.unwrap();
     assert_eq!(said.lines().count(), bodies.len());
