@@ -13,23 +13,11 @@ const PAYLOAD_BYTES: usize = 400;
 /// Stories of one day, whose holds are all on one account.
 const STORIES_PER_DAY: u64 = 1_000;
 
-/// Of one event that is written to fill the log.
-const LARGE_BYTES: usize = 1 << 20;
-
 /// What arrived, as it came.
 pub fn delivery(name: &str) -> Result<Proposed> {
-    delivery_of(name, PAYLOAD_BYTES)
-}
-
-/// The same, so large that few of them fill the log.
-pub fn large(name: &str) -> Result<Proposed> {
-    delivery_of(name, LARGE_BYTES)
-}
-
-fn delivery_of(name: &str, bytes: usize) -> Result<Proposed> {
     let body = json!({
         "source": "bench", "kind": "event_callback", "event": "message", "subtype": "", "external_id": name,
-        "retry": 0, "payload": { "text": "x".repeat(bytes), "name": name },
+        "retry": 0, "payload": { "text": "x".repeat(PAYLOAD_BYTES), "name": name },
     });
     proposed(name, "delivery.received", body)
 }
