@@ -158,7 +158,7 @@ impl Streamed<'_> {
     /// Puts the whole into the message by an edit; where that cannot be, what is missing follows in the thread.
     fn edit(&self, api: &Api) -> Value {
         // A stream that has not ended takes no edit, and one that has takes no end: whatever it answers is fine.
-        let _ = api.ask("chat.stopStream", &Value::Object(self.at()));
+        drop(api.ask("chat.stopStream", &Value::Object(self.at())));
         let mut whole = body(self.channel, message::fallback("", self.text), self.sections.clone());
         whole.insert("ts".to_owned(), json!(self.ts.as_str()));
         named(&mut whole, self.key);
