@@ -272,3 +272,79 @@ impl Projection for Settings {
         holds(&event.fact).map(|value| Row { value, rank: None })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Settings, connection, connection_in, installation};
+    use crate::projection::{Projection, Row, decode};
+    use event::{
+        Actor, ConnectionEnded, ConnectionIdentified, ConnectionInstalled, Digest, Event, EventId, Fact,
+        GlobalPosition, Label, Position, PrincipalId, StreamName, Timestamp,
+    };
+    use std::collections::BTreeMap;
+
+    fn told(facts: Vec<Fact>) -> BTreeMap<String, Row> {
+        let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+        for fact in facts {
+            let event = Event {
+                global_position: GlobalPosition(1),
+                stream: StreamName::new("connection", "slack"),
+                position: Position(1),
+                id: EventId::derived(&["e"]),
+                at: Timestamp(1),
+                actor: Actor { principal: PrincipalId::host(), seat: None },
+                cause: None,
+                label: Label::host(),
+                fact,
+                digest: Digest::of(b"d"),
+                chain: Digest::of(b"c"),
+            };
+            for key in Settings.keys(&event) {
+                match Settings.evolve(&key, rows.remove(&key), &event) {
+                    Some(row) => drop(rows.insert(key, row)),
+                    None => {}
+                }
+            }
+        }
+        rows
+    }
+
+    fn identified(team: &str, user: &str) -> Fact {
+        let [source, bot, app] = ["slack", "B1", "A1"].map(str::to_owned);
+        ConnectionIdentified { source, team: team.to_owned(), user: user.to_owned(), bot, app }.into()
+    }
+
+    fn ended(team: &str) -> Fact {
+        ConnectionEnded { source: "slack".to_owned(), team: team.to_owned(), reason: "x".to_owned() }.into()
+    }
+
+    fn user(rows: &BTreeMap<String, Row>, key: &str) -> Option<String> {
+        decode::<ConnectionIdentified>(rows.get(key)).map(|own| own.user)
+    }
+
+    #[test]
+    fn each_workspace_has_a_row_and_the_first_stays_the_first_until_it_is_gone() {
+        let installed = ConnectionInstalled {
+            source: "slack".to_owned(),
+            team: "T2".to_owned(),
+            app: "A1".to_owned(),
+            by: "U1".to_owned(),
+            scopes: Vec::new(),
+            expires_at: None,
+        };
+        let both = vec![identified("T1", "U1A"), installed.into(), identified("T2", "U2A")];
+        let rows = told(both.clone());
+        assert_eq!(user(&rows, &connection("slack")).as_deref(), Some("U1A"));
+        assert_eq!(user(&rows, &connection_in("slack", "T2")).as_deref(), Some("U2A"));
+        let again = told([both.clone(), vec![identified("T1", "U1B")]].concat());
+        assert_eq!(user(&again, &connection("slack")).as_deref(), Some("U1B"), "the same workspace anew");
+        let without = told([both.clone(), vec![ended("T2")]].concat());
+        assert_eq!(user(&without, &connection("slack")).as_deref(), Some("U1A"));
+        for gone in [connection_in("slack", "T2"), installation("slack", "T2")] {
+            assert!(!without.contains_key(&gone), "{gone}");
+        }
+        let other = told([both, vec![ended("T1")]].concat());
+        assert_eq!(user(&other, &connection("slack")), None);
+        assert_eq!(user(&other, &connection_in("slack", "T2")).as_deref(), Some("U2A"));
+    }
+}
