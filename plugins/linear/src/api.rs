@@ -118,11 +118,11 @@ fn first_error(body: &Value) -> Option<&Value> {
     body.get("errors")?.as_array()?.first()
 }
 
-/// Whether a validator of GraphQL says this, before anything is carried out: the words are the reference
-/// implementation's, which servers use.
+/// Whether a validator of GraphQL says this, before anything is carried out: the words are those of the reference
+/// implementation, which servers use, to its version 16 and from 17 on.
 fn is_unknown_field(error: &Value) -> bool {
     let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
-    said.contains("is not defined by type")
+    said.contains("is not defined by type") || said.contains("not to include unknown field")
 }
 
 /// The failure that Linear's first error stands for. It has a code of its own beside the status.

@@ -189,5 +189,6 @@ fn a_budget_in_another_currency_than_the_price_list_is_refused_when_it_is_read()
     }
     // Nor is one meant by its sign.
     let error = read(&SMALL.replace("\"5.00\"", "\"€5.00\""), &[]).and_then(|config| config.budgets());
-    assert!(error.unwrap_err().to_string().contains("US dollars"));
+    let error = format!("{:#}", error.unwrap_err());
+    assert!(error.contains("US dollars"), "{error}");
 }

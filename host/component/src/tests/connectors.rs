@@ -220,7 +220,7 @@ async fn a_tool_that_reads_linear_cannot_change_it_whatever_its_guest_sends() {
     assert_eq!(denied.kind, FailureKind::NotAllowed, "{}", denied.message);
     assert!(denied.message.contains("the documents its manifest lists"), "{}", denied.message);
     let read = output(kit.call("linear.issue", json!({"issue": "ENG-1"})).await);
-    assert_eq!(read["comments"], json!([]));
+    assert!(read["comments"].is_array() && !read["comments"].to_string().contains("Sneaked in."), "{read}");
 }
 
 #[tokio::test]

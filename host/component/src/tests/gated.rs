@@ -3,8 +3,8 @@
 
 use super::kit::Kit;
 use event::{
-    Actor, EventId, Expected, Fact, Label, Origin, PolicyApplied, PolicyText, PrincipalId, Proposed,
-    SeatCreated, SeatHeld, SeatId, StreamName, TurnId,
+    Actor, AppliesTo, BudgetSet, EventId, Expected, Fact, Label, NanoUsd, Origin, Period, PolicyApplied,
+    PolicyText, PrincipalId, Proposed, SeatCreated, SeatHeld, SeatId, StreamName, TurnId,
 };
 use gate::{ApprovalTimes, Call, Gate, GateParts, Passed, Payload};
 use record::{Record, SystemClock};
@@ -32,7 +32,16 @@ async fn office(record: &Record) -> EventId {
     let held = SeatHeld { seat, principal: PrincipalId::parse("agent_chancery").unwrap() };
     let applied =
         PolicyApplied { digest, files, base: None, reason: String::new(), corrective: false, by: None };
-    let facts: [Fact; 3] = [applied.into(), created.into(), held.into()];
+    let applies_to = AppliesTo::Organisation;
+    let purse = BudgetSet {
+        budget: applies_to.budget(Period::Day),
+        period: Period::Day,
+        limit: NanoUsd::from_dollars("5").unwrap(),
+        applies_to,
+        time_zone: None,
+        reason: String::new(),
+    };
+    let facts: [Fact; 4] = [applied.into(), purse.into(), created.into(), held.into()];
     let mut newest = EventId::derived(&["none"]);
     for (n, fact) in facts.into_iter().enumerate() {
         newest = EventId::derived(&["office", &n.to_string()]);

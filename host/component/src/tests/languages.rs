@@ -88,7 +88,7 @@ async fn two_plugins_with_a_setting_of_one_name_each_read_their_own() {
     for _ in 0..2 {
         for (tool, colour) in [("javascript.echo", "\"green\""), ("hostile.echo", "\"blue\"")] {
             assert_eq!(
-                output(kit.call(tool, json!({})).await).get("setting"),
+                output(kit.call(tool, json!({"setting": "colour"})).await).get("setting"),
                 Some(&json!(colour)),
                 "{tool}"
             );

@@ -45,7 +45,7 @@ async fn the_log_beside_a_file_goes_back_into_it() {
     let place = Place::sqlite();
     let record = place.open().await;
     for n in 0..100 {
-        let large = proposed(&n.to_string(), delivery(json!("x".repeat(1_000_000))));
+        let large = proposed(&n.to_string(), delivery(json!(format!("{n}{}", "x".repeat(1_000_000)))));
         record.append(stream("a"), Expected::Any, vec![large]).await.unwrap();
     }
     let size = |path: &std::path::Path| std::fs::metadata(path).unwrap().len();
