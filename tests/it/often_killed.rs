@@ -41,8 +41,6 @@ async fn send(host: &Host, pending: &mut Vec<Value>) {
 async fn killed_at_any_moment_it_loses_nothing_and_posts_nothing_twice() {
     let mut kit = Kit::new().await;
     kit.lease_ms = 3_000;
-    // What is counted here are answers; lines of progress across kills are tried in `live`.
-    kit.slack_more = "live = { progress = \"off\" }\n".to_owned();
     let config = kit.write();
     let mut pending = Vec::new();
     let mut asked = 0;
