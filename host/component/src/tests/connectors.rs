@@ -202,7 +202,9 @@ async fn linear_is_read_and_written_and_what_was_written_is_looked_for() {
         (&read["description"], &read["comments"][0]["body"], &read["priority"]),
         (&json!("In the hall."), &json!("Still."), &json!("High"))
     );
-    assert_eq!(read["states"], json!(["Todo", "Done"]));
+    // The emulator may keep states of its own beside those it was given.
+    let states: Vec<&str> = read["states"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(states.contains(&"Todo") && states.contains(&"Done"), "{states:?}");
     let ended = output(kit.call("linear.issues", json!({"team": "ENG", "state": "ended"})).await);
     assert_eq!(ended["issues"][0]["title"], "Fix it");
     let gone = failure(kit.call("linear.issue", json!({"issue": "ENG-4000"})).await);
