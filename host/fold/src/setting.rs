@@ -300,9 +300,8 @@ mod tests {
                 chain: Digest::of(b"c"),
             };
             for key in Settings.keys(&event) {
-                match Settings.evolve(&key, rows.remove(&key), &event) {
-                    Some(row) => drop(rows.insert(key, row)),
-                    None => {}
+                if let Some(row) = Settings.evolve(&key, rows.remove(&key), &event) {
+                    rows.insert(key, row);
                 }
             }
         }
