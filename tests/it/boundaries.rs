@@ -135,32 +135,39 @@ async fn killed_at_every_event_boundary_it_posts_once_and_charges_once() {
 /// What stood last on the record when the host was killed behind this many events.
 async fn killed_at(place: usize) -> (usize, String) {
     let kit = kit().await;
+    let (killed, events) = killed_behind(&kit, place).await;
+    let last = killed.last().unwrap().fact.kind().to_owned();
+    assert_eq!(kit.slack.posts().len(), 1, "after {last}");
+    assert_eq!((count(&events, "turn.opened"), count(&events, "message.received")), (1, 1), "after {last}");
+    every_hold_ended_once(&events, &last);
+    let verified = tests::host::run(&kit.write(), &["record", "verify"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    (place, last)
+}
+
+/// Kills a host behind this many events of the turn that it is asked for: the record then, and the record once a host
+/// after it has brought the turn to its end.
+pub async fn killed_behind(kit: &Kit, place: usize) -> (Vec<Event>, Vec<Event>) {
     let config = kit.write();
     let (host, mut log) = Host::serve_heard(&config).await;
-    let base = events(&kit).await.len();
+    let base = events(kit).await.len();
     full_at(kit.folder(), base + place).await;
     asked(&host).await;
-    let whole = || async { count(&events(&kit).await, "turn.ended") == 1 };
+    let whole = || async { count(&events(kit).await, "turn.ended") == 1 };
     tokio::select! {
         () = hears(&mut log, NOT_TAKEN) => {}
         () = async { while !whole().await { tokio::time::sleep(Duration::from_millis(50)).await } } => {}
     }
     host.kill();
-    let killed = events(&kit).await;
-    let last = killed.last().unwrap().fact.kind().to_owned();
+    let killed = events(kit).await;
     say(kit.folder(), "drop trigger full".to_owned()).await;
     let host = Host::serve(&config).await;
     // Slack sends again what got no 200.
     assert_eq!(asked(&host).await, 200);
     let settled = |events: &[Event]| count(events, "turn.ended") == 1 && count(events, "effect.sent") == 1;
-    let events = until(&kit, "the turn ended and its effect is known", settled).await;
+    let all = until(kit, "the turn ended and its effect is known", settled).await;
     host.kill();
-    assert_eq!(kit.slack.posts().len(), 1, "after {last}");
-    assert_eq!((count(&events, "turn.opened"), count(&events, "message.received")), (1, 1), "after {last}");
-    every_hold_ended_once(&events, &last);
-    let verified = tests::host::run(&config, &["record", "verify"]);
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
-    (place, last)
+    (killed, all)
 }
 
 fn every_hold_ended_once(events: &[Event], last: &str) {

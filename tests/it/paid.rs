@@ -2,13 +2,12 @@
 //! it is asked. An answer that was charged is in the record with its charge, or neither is: so no answer that was paid
 //! for is ever bought again, and what was asked and not kept counts as unknown.
 
-use crate::boundaries::{NOT_TAKEN, asked, count, events, full_at, hears, say, until};
+use crate::boundaries::{asked, count, events, killed_behind, until};
 use crate::models::{Api, kit};
 use event::{Event, Fact, HoldId, Origin, StepKind};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 use tests::{Host, Kit, Provider};
 use tokio::task::JoinSet;
 
@@ -78,26 +77,9 @@ async fn killed_behind_every_commit_no_answer_that_was_paid_for_is_bought_again(
 /// How many answers were lost with the host that was killed behind this many events.
 async fn killed_at(place: usize) -> usize {
     let (kit, provider) = office().await;
-    let config = kit.write();
-    let (host, mut log) = Host::serve_heard(&config).await;
-    let base = events(&kit).await.len();
-    full_at(kit.folder(), base + place).await;
-    asked(&host).await;
-    let whole = || async { count(&events(&kit).await, "turn.ended") == 1 };
-    tokio::select! {
-        () = hears(&mut log, NOT_TAKEN) => {}
-        () = async { while !whole().await { tokio::time::sleep(Duration::from_millis(50)).await } } => {}
-    }
-    host.kill();
-    let left = events(&kit).await;
+    let (left, all) = killed_behind(&kit, place).await;
     let last = left.last().unwrap().fact.kind();
     every_charge_has_its_answer(&left, last);
-    say(kit.folder(), "drop trigger full".to_owned()).await;
-    let host = Host::serve(&config).await;
-    assert_eq!(asked(&host).await, 200);
-    let settled = |events: &[Event]| count(events, "turn.ended") == 1 && count(events, "effect.sent") == 1;
-    let all = until(&kit, "the turn ended and its effect is known", settled).await;
-    host.kill();
     every_charge_has_its_answer(&all, last);
     // Two answers are charged, each once; whatever else the provider was asked is counted in full.
     let (charged, unknown) = (count(&all, "hold.settled"), count(&all, "hold.left-unknown"));

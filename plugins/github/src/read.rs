@@ -1,11 +1,12 @@
 //! What is read: lists of issues and pull requests, one issue with its comments, one file.
 
+use guest::http::encoded;
 use guest::{Failure, Kind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::repository::{Repository, encoded, encoded_path};
+use crate::repository::{Repository, encoded_path};
 
 /// How many entries a page of a list has.
 pub const PAGE_MAX: u32 = 50;

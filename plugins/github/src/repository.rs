@@ -1,5 +1,6 @@
 //! A repository's name, and a path within one: what may stand in an address.
 
+use guest::http::encoded;
 use guest::{Failure, Kind};
 use serde::Deserialize;
 use std::fmt;
@@ -50,16 +51,6 @@ pub fn encoded_path(path: &str) -> Result<String, Failure> {
         return Err(Failure::new(Kind::InvalidInput, message));
     }
     Ok(parts.iter().map(|part| encoded(part)).collect::<Vec<_>>().join("/"))
-}
-
-/// `text` with everything but letters, digits and `-._` percent-encoded.
-pub fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! redirect and bounds time. What it does not let out comes back as a [`Failure`] with a sentence.
 
 mod address;
+mod api;
 mod fault;
 mod flow;
 #[cfg(target_arch = "wasm32")]
 mod outgoing;
 
 pub use address::Address;
+pub use api::{base, encoded};
 pub use fault::failure_of;
 pub use flow::{Flow, Flows, Waits};
 
@@ -78,6 +80,13 @@ impl Reply {
         let (_, value) = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))?;
         Some(String::from_utf8_lossy(value).into_owned())
     }
+
+    /// How long it asks to wait, in milliseconds: `retry-after` in whole seconds (RFC 9110, section 10.2.3), at most
+    /// `max_ms`; `default_ms` when it does not say, or names a date.
+    pub fn wait_ms(&self, default_ms: u64, max_ms: u64) -> u64 {
+        let seconds = self.header("retry-after").and_then(|text| text.trim().parse::<u64>().ok());
+        seconds.map_or(default_ms, |seconds| seconds.saturating_mul(1_000)).min(max_ms)
+    }
 }
 
 #[cfg(test)]
@@ -90,5 +99,15 @@ mod tests {
             Reply { headers: vec![("Content-Type".to_owned(), b"text/html".to_vec())], ..Reply::default() };
         assert_eq!(reply.header("content-type").as_deref(), Some("text/html"));
         assert_eq!(reply.header("location"), None);
+    }
+
+    #[test]
+    fn a_wait_is_whole_seconds_and_never_longer_than_is_believed() {
+        let wait = |value: &str| {
+            let headers = vec![("Retry-After".to_owned(), value.as_bytes().to_vec())];
+            Reply { headers, ..Reply::default() }.wait_ms(60_000, 3_600_000)
+        };
+        assert_eq!([wait(" 2 "), wait("soon"), wait("18446744073709551615")], [2_000, 60_000, 3_600_000]);
+        assert_eq!(Reply::default().wait_ms(60_000, 3_600_000), 60_000);
     }
 }

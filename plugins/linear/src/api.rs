@@ -1,6 +1,6 @@
 //! One operation of Linear's GraphQL API, and its answer understood.
 
-use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::http::{Address, Ask, Method, Reply, Wire, base};
 use guest::{Failure, Host, Kind, excerpt};
 use serde_json::{Value, json};
 
@@ -44,19 +44,7 @@ impl<'a> Api<'a> {
             );
             return Err(Failure::new(Kind::NotAllowed, message));
         }
-        let misconfigured = |why: &str| {
-            Failure::new(
-                Kind::Other("misconfigured"),
-                format!("the setting `api` of the plugin `linear`: {why}"),
-            )
-        };
-        let base = match host.setting("api") {
-            None => API.to_owned(),
-            Some(Value::String(base)) => base.trim_end_matches('/').to_owned(),
-            Some(other) => return Err(misconfigured(&format!("it is {other} and not a string"))),
-        };
-        Address::parse(&base).map_err(|failure| misconfigured(&failure.message))?;
-        Ok(Self { base, wire })
+        Ok(Self { base: base(host, "linear", API)?, wire })
     }
 
     /// Carries out `document` with `variables` and gives its data.
@@ -156,16 +144,12 @@ fn failure(reply: &Reply, error: &Value) -> Failure {
         true => format!("Linear {what} (status {})", reply.status),
         false => format!("Linear {what} (status {}): {said}", reply.status),
     };
-    let retry_after_ms = (kind == Kind::RateLimited).then(|| wait_ms(reply));
+    let retry_after_ms =
+        (kind == Kind::RateLimited).then(|| reply.wait_ms(RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX));
     Failure { retry_after_ms, ..Failure::new(kind, message) }
 }
 
 fn is_not_found(said: &str) -> bool {
     let said = said.to_ascii_lowercase();
     said.contains("not found") || said.contains("could not find")
-}
-
-fn wait_ms(reply: &Reply) -> u64 {
-    let seconds = reply.header("retry-after").and_then(|text| text.trim().parse::<u64>().ok());
-    seconds.map_or(RETRY_AFTER_MS_DEFAULT, |s| s.saturating_mul(1_000)).min(RETRY_AFTER_MS_MAX)
 }

@@ -1,6 +1,6 @@
 //! One request to Gmail's API, and its answer understood.
 
-use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::http::{Address, Ask, Method, Reply, Wire, base};
 use guest::{Failure, Host, Kind, excerpt};
 use serde_json::Value;
 
@@ -38,17 +38,7 @@ impl<'a> Api<'a> {
             );
             return Err(Failure::new(Kind::NotAllowed, message));
         }
-        let misconfigured = |why: &str| {
-            let message = format!("the setting `api` of the plugin `mail`: {why}");
-            Failure::new(Kind::Other("misconfigured"), message)
-        };
-        let base = match host.setting("api") {
-            None => API.to_owned(),
-            Some(Value::String(base)) => base.trim_end_matches('/').to_owned(),
-            Some(other) => return Err(misconfigured(&format!("it is {other} and not a string"))),
-        };
-        Address::parse(&base).map_err(|failure| misconfigured(&failure.message))?;
-        Ok(Self { base, wire })
+        Ok(Self { base: base(host, "mail", API)?, wire })
     }
 
     /// Reads what is at `path` of the mailbox.
@@ -108,21 +98,7 @@ fn understood(reply: Reply) -> Result<Value, Failure> {
         true => format!("Gmail {what} (status {})", reply.status),
         false => format!("Gmail {what} (status {}): {said}", reply.status),
     };
-    let retry_after_ms = (kind == Kind::RateLimited).then(|| wait_ms(&reply));
+    let retry_after_ms =
+        (kind == Kind::RateLimited).then(|| reply.wait_ms(RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX));
     Err(Failure { retry_after_ms, ..Failure::new(kind, message) })
-}
-
-fn wait_ms(reply: &Reply) -> u64 {
-    let seconds = reply.header("retry-after").and_then(|text| text.trim().parse::<u64>().ok());
-    seconds.map_or(RETRY_AFTER_MS_DEFAULT, |s| s.saturating_mul(1_000)).min(RETRY_AFTER_MS_MAX)
-}
-
-/// `text` with everything but letters, digits and `-._` percent-encoded.
-pub fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }

@@ -1,10 +1,11 @@
 //! What is read: what a search finds, and one message.
 
+use guest::http::encoded;
 use guest::{Failure, Kind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::{Api, encoded};
+use crate::api::Api;
 use crate::message::{attachments, body, header, text};
 
 /// How many messages a page of a search has: each is asked for by itself.

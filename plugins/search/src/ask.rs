@@ -3,7 +3,7 @@
 //! The shapes are those that the providers publish; each was tried against a server that answers as they say, and none
 //! against the live service.
 
-use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::http::{Address, Ask, Method, Reply, Wire, encoded};
 use guest::{Failure, Host, Kind, excerpt, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +22,10 @@ const TEXT_CHARS_MAX: usize = 500;
 const REPLY_BYTES_MAX: usize = 1_024 * 1_024;
 /// How much of a provider's own sentence goes into a failure, in characters.
 const SAID_CHARS_MAX: usize = 300;
+/// How long to wait when a provider asks to wait and does not say how long, in milliseconds.
+const RETRY_AFTER_MS_DEFAULT: u64 = 60_000;
+/// The longest wait that is believed, in milliseconds.
+const RETRY_AFTER_MS_MAX: u64 = 60 * 60 * 1_000;
 
 /// The input of `search.web`.
 #[derive(Debug, Deserialize)]
@@ -177,20 +181,9 @@ fn understood(reply: &Reply) -> Result<Value, Failure> {
         true => format!("the search provider {what} (status {})", reply.status),
         false => format!("the search provider {what} (status {}): {said}", reply.status),
     };
-    let seconds = reply.header("retry-after").and_then(|text| text.trim().parse::<u64>().ok());
     let retry_after_ms =
-        (kind == Kind::RateLimited).then(|| seconds.unwrap_or(60).min(3_600).saturating_mul(1_000));
+        (kind == Kind::RateLimited).then(|| reply.wait_ms(RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX));
     Err(Failure { retry_after_ms, ..Failure::new(kind, message) })
-}
-
-/// `text` with everything but letters, digits and `-._` percent-encoded.
-fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Slack answers 200 with `"ok": false` for most failures, 429 with `Retry-After` when asked too often, and
 //! something in front of it may answer anything else.
 
-use guest::http::{Address, Ask, Method, Reply, Wire};
+use guest::http::{Address, Ask, Method, Reply, Wire, encoded};
 use guest::{Failure, Host, Kind};
 use serde_json::Value;
 
@@ -204,13 +204,6 @@ impl<'a> Api<'a> {
     }
 }
 
-/// `value` as it may stand in a query: anything but letters, digits and `-._~` percent-encoded.
-fn encoded(value: &str) -> String {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~');
-    let one = |b: u8| if is_plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") };
-    value.bytes().map(one).collect()
-}
-
 fn misconfigured(why: &str) -> Failure {
     Failure::new(
         Kind::Other("misconfigured"),
@@ -254,8 +247,7 @@ fn is_no(reply: &Reply, failure: &Failure) -> bool {
 }
 
 fn limited(method: &str, reply: &Reply) -> Failure {
-    let seconds = reply.header("retry-after").and_then(|value| value.trim().parse::<u64>().ok());
-    let wait_ms = seconds.map_or(RETRY_AFTER_MS_DEFAULT, |s| s.saturating_mul(1_000).min(RETRY_AFTER_MS_MAX));
+    let wait_ms = reply.wait_ms(RETRY_AFTER_MS_DEFAULT, RETRY_AFTER_MS_MAX);
     Failure {
         kind: Kind::RateLimited,
         message: format!("Slack asks to wait {} s before {method} is called again", wait_ms / 1_000),
