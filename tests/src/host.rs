@@ -48,20 +48,23 @@ impl Host {
     /// The same, with what it logs, line by line.
     pub async fn serve_heard(config: &Path) -> (Self, UnboundedReceiver<String>) {
         let config = config.to_path_buf();
-        let mut command = Command::new(binary());
-        command.stderr(Stdio::piped());
-        let started = tokio::task::spawn_blocking(move || Self::started(&config, command));
-        let mut host = started.await.unwrap();
-        let log = BufReader::new(host.child.stderr.take().unwrap());
         let (says, heard) = unbounded_channel();
-        std::thread::spawn(move || {
-            for line in log.lines().map_while(Result::ok) {
-                eprintln!("{line}");
-                // Nobody listens any more once the test has heard enough.
-                let _ = says.send(line);
-            }
+        let host = tokio::task::spawn_blocking(move || {
+            let mut command = Command::new(binary());
+            command.stderr(Stdio::piped());
+            let mut child = Self::spawned(&config, command);
+            let log = BufReader::new(child.stderr.take().unwrap());
+            // From its first line: why a host did not start stands there too.
+            std::thread::spawn(move || {
+                for line in log.lines().map_while(Result::ok) {
+                    eprintln!("{line}");
+                    // Nobody listens any more once the test has heard enough.
+                    let _ = says.send(line);
+                }
+            });
+            Self::listening(child)
         });
-        (host, heard)
+        (host.await.unwrap(), heard)
     }
 
     /// The same, with every line it logs, at every level, in the file `log`.
@@ -72,21 +75,28 @@ impl Host {
         tokio::task::spawn_blocking(move || Self::started(&config, command)).await.unwrap()
     }
 
-    fn started(config: &Path, mut command: Command) -> Self {
-        let mut child = command
+    fn started(config: &Path, command: Command) -> Self {
+        Self::listening(Self::spawned(config, command))
+    }
+
+    fn spawned(config: &Path, mut command: Command) -> Child {
+        command
             .arg("--config")
             .arg(config)
             .arg("serve")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap()
+    }
+
+    fn listening(mut child: Child) -> Self {
         let out = BufReader::new(child.stdout.take().unwrap());
         let url = out
             .lines()
             .map_while(Result::ok)
-            .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned))
-            .expect("chancery ended before it listened");
+            .find_map(|line| line.strip_prefix("listening on ").map(str::to_owned));
+        let Some(url) = url else { panic!("chancery ended before it listened: {}", child.wait().unwrap()) };
         Self { child, url }
     }
 
