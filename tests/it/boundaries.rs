@@ -92,20 +92,26 @@ async fn boundaries() -> Vec<usize> {
     assert_eq!(asked(&host).await, 200);
     let all = until(&kit, "the turn ended", |events| count(events, "turn.ended") == 1).await;
     host.kill();
-    // Events of one commit have one time, so a change of time is the end of one. Where two commits share a millisecond
-    // the boundary between two streams, and that behind a step, is gone through as well: within a commit it comes to the
-    // same as the one before it.
-    let ends = all.windows(2).enumerate().skip(base.saturating_sub(1));
     // 0: nothing of the turn is taken, not even the delivery.
-    let mut found: Vec<usize> = ends
-        .filter(|(_, pair)| {
-            let ends_step = pair[0].fact.kind() == "step.ended";
-            pair[0].at != pair[1].at || pair[0].stream != pair[1].stream || ends_step
-        })
-        .map(|(n, _)| n + 1 - base)
-        .collect();
-    found.push(all.len() - base);
-    found
+    ends_of_commits(&all, base)
+}
+
+/// Behind which events of `all` a commit may have ended, as their number behind `base`, the last of all among them.
+///
+/// Events of one commit have one time, so a change of time is the end of one. Where two commits share a millisecond the
+/// boundary between two streams, and that behind a step, is gone through as well: within a commit it comes to the same as
+/// the one before it. Not so behind the end of a hold: a record that takes that and not the step it paid for is told what
+/// was paid by itself, which no kill brings about.
+pub fn ends_of_commits(all: &[Event], base: usize) -> Vec<usize> {
+    let may_end = |pair: &[Event]| {
+        let kind = pair[0].fact.kind();
+        let between = pair[0].stream != pair[1].stream || kind == "step.ended";
+        let ends_hold = matches!(kind, "hold.settled" | "hold.released" | "hold.left-unknown");
+        pair[0].at != pair[1].at || (between && !ends_hold)
+    };
+    let pairs = all.windows(2).enumerate().skip(base.saturating_sub(1));
+    let ends = pairs.filter(|(_, pair)| may_end(pair)).map(|(n, _)| n + 1 - base);
+    ends.chain([all.len() - base]).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

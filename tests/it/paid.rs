@@ -2,7 +2,7 @@
 //! it is asked. An answer that was charged is in the record with its charge, or neither is: so no answer that was paid
 //! for is ever bought again, and what was asked and not kept counts as unknown.
 
-use crate::boundaries::{asked, count, events, killed_behind, until};
+use crate::boundaries::{asked, count, ends_of_commits, events, killed_behind, until};
 use crate::models::{Api, kit};
 use event::{Event, Fact, HoldId, Origin, StepKind};
 use serde_json::json;
@@ -46,15 +46,7 @@ async fn commits() -> Vec<usize> {
     host.kill();
     assert_eq!(provider.requests().len(), 2);
     assert_eq!(count(&all, "hold.settled"), 2);
-    // Events of one commit have one time. Where two commits share a millisecond, the boundary between two streams is
-    // gone through as well: it is none, and comes to the same as the one before it.
-    let ends = all.windows(2).enumerate().skip(base.saturating_sub(1));
-    let mut found: Vec<usize> = ends
-        .filter(|(_, pair)| pair[0].at != pair[1].at || pair[0].stream != pair[1].stream)
-        .map(|(n, _)| n + 1 - base)
-        .collect();
-    found.push(all.len() - base);
-    found
+    ends_of_commits(&all, base)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

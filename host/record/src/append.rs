@@ -3,9 +3,10 @@
 //! This part runs on the caller's side, so that the one writer only places and links what is ready.
 
 use crate::Error;
-use crate::canon::{Content, is_plain, text};
+use crate::canon::{Content, text};
 use crate::lease::Fence;
 use crate::seal::Sealing;
+use event::canon::is_plain;
 use event::{
     Digest, Event, EventId, Expected, Fact, GlobalPosition, Position, PrincipalId, Proposed, StreamName,
     Timestamp, inexact,
@@ -101,18 +102,19 @@ fn ready(append: Append, sealing: &mut Sealing<'_>) -> Result<Prepared, Error> {
 
 fn draft(stream: &StreamName, mut event: Proposed, sealing: &mut Sealing<'_>) -> Result<Draft, Error> {
     let erased = sealing.seal(stream, &mut event)?;
-    let body = event.fact.body();
+    let mut body = event.fact.body();
     if let Some(pointer) = inexact(&body) {
         return Err(Error::Inexact { id: event.id, pointer });
     }
     let body_text = text(&body);
     within("the size of a body in bytes", body_text.len(), BODY_BYTES_MAX)?;
     let unreadable = |source| Error::Unreadable { id: event.id.clone(), source };
-    let body = if is_plain(&body) {
-        body
+    if is_plain(&body) {
+        // As it reads back, which is in order.
+        body.sort_all_objects();
     } else {
-        serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?
-    };
+        body = serde_json::from_str(&body_text).map_err(|e| unreadable(Arc::new(e)))?;
+    }
     let fact =
         Fact::read(event.fact.kind(), event.fact.schema(), body).map_err(|e| unreadable(Arc::new(e)))?;
     let (actor_text, label_text) = (text_of(&event.actor), text_of(&event.label));

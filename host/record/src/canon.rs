@@ -1,46 +1,17 @@
 //! Canonical text, and the digest of an event's content from text that is canonical already.
 //!
 //! Both come to what `event` says they are, byte for byte. They are here because a record makes them for every event
-//! and every row it writes: text that plain writing gives canonically is written plainly, and nothing that was
-//! written is written a second time for a digest.
+//! and every row it writes, and nothing that was written is written a second time for a digest.
 
-use event::canon::INTEGER_MAX;
 use event::{Digest, canonical};
 use serde_json::Value;
 
 /// `value` as canonical JSON.
 pub(crate) fn text(value: &Value) -> String {
-    if is_plain(value)
-        && let Ok(text) = serde_json::to_string(value)
-    {
-        return text;
-    }
     // Canonical JSON is UTF-8.
-    String::from_utf8_lossy(&canonical(value)).into_owned()
-}
-
-/// How deep plain JSON goes: far above any body, and below what a parser still reads.
-const PLAIN_DEPTH_MAX: usize = 64;
-
-/// Whether `value` is such that writing it as it stands is canonical, and reading what was written gives it back: its
-/// keys stand in order and are such that all orders agree, its numbers have one spelling, and it is not too deep.
-pub(crate) fn is_plain(value: &Value) -> bool {
-    is_plain_within(value, PLAIN_DEPTH_MAX)
-}
-
-fn is_plain_within(value: &Value, depth: usize) -> bool {
-    let Some(below) = depth.checked_sub(1) else { return false };
-    match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => true,
-        Value::Number(number) => {
-            let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
-            magnitude.is_some_and(|magnitude| magnitude <= INTEGER_MAX)
-        }
-        Value::Array(items) => items.iter().all(|item| is_plain_within(item, below)),
-        Value::Object(fields) => {
-            fields.keys().zip(fields.keys().skip(1)).all(|(one, next)| one < next)
-                && fields.iter().all(|(key, field)| key.is_ascii() && is_plain_within(field, below))
-        }
+    match String::from_utf8(canonical(value)) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
 }
 
@@ -91,10 +62,8 @@ impl Content<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Content, PLAIN_DEPTH_MAX, is_plain, text};
-    use event::{
-        Actor, DeliveryReceived, EventId, Fact, Label, PrincipalId, Proposed, StreamName, canonical,
-    };
+    use super::{Content, text};
+    use event::{Actor, DeliveryReceived, EventId, Fact, Label, PrincipalId, Proposed, StreamName};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -119,14 +88,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn text_is_what_canonical_form_says(value in value()) {
-            prop_assert_eq!(text(&value).into_bytes(), canonical(&value));
-            if is_plain(&value) {
-                prop_assert_eq!(serde_json::from_str::<Value>(&text(&value)).unwrap(), value);
-            }
-        }
-
         #[test]
         fn a_digest_from_columns_is_the_digest_of_the_event(payload in value(), name in "[a\"\u{0}\u{1f600}]{1,4}", caused in any::<bool>()) {
             let fact: Fact = DeliveryReceived {
@@ -155,17 +116,5 @@ mod tests {
             };
             prop_assert_eq!(content.digest(), event.digest(&stream));
         }
-    }
-
-    #[test]
-    fn what_nests_deeply_is_not_plain() {
-        let nested = |depth| (1..depth).fold(json!({}), |inner, _| json!([inner]));
-        assert!(is_plain(&nested(PLAIN_DEPTH_MAX)));
-        assert!(!is_plain(&nested(PLAIN_DEPTH_MAX + 1)));
-    }
-
-    #[test]
-    fn numbers_of_more_than_one_spelling_are_not_written_as_they_stand() {
-        assert_eq!(text(&json!([1.0, 1e21, 9_007_199_254_740_991_u64, -3])), "[1,1e+21,9007199254740991,-3]");
     }
 }

@@ -84,10 +84,28 @@ fn reading() -> Reading {
     }
 }
 
-struct Shelf;
+/// Tools and models by name, as a host that has loaded plugins keeps them.
+struct Shelf {
+    tools: BTreeMap<String, Arc<ToolSpec>>,
+    models: BTreeMap<String, Arc<ModelSpec>>,
+}
 
-impl Catalogue for Shelf {
-    fn tools(&self) -> Vec<Arc<ToolSpec>> {
+impl Shelf {
+    fn new() -> Self {
+        let tools = Self::offered().into_iter().map(|tool| (tool.name.clone(), tool)).collect();
+        let model = Arc::new(ModelSpec {
+            name: MODEL.to_owned(),
+            plugin: "scripted".to_owned(),
+            digest: Digest::of(b"component"),
+            window_tokens: 1_000_000,
+            output_tokens_max: 1_000,
+            price_key: MODEL.to_owned(),
+            media: Vec::new(),
+        });
+        Self { tools, models: BTreeMap::from([(MODEL.to_owned(), model)]) }
+    }
+
+    fn offered() -> Vec<Arc<ToolSpec>> {
         let spec = |name: &str, effect, touches| {
             Arc::new(ToolSpec {
                 name: name.to_owned(),
@@ -127,17 +145,23 @@ impl Catalogue for Shelf {
             spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into())),
         ]
     }
+}
+
+impl Catalogue for Shelf {
+    fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        self.tools.values().cloned().collect()
+    }
 
     fn models(&self) -> Vec<Arc<ModelSpec>> {
-        vec![Arc::new(ModelSpec {
-            name: MODEL.to_owned(),
-            plugin: "scripted".to_owned(),
-            digest: Digest::of(b"component"),
-            window_tokens: 1_000_000,
-            output_tokens_max: 1_000,
-            price_key: MODEL.to_owned(),
-            media: Vec::new(),
-        })]
+        self.models.values().cloned().collect()
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
+        self.tools.get(name).cloned()
+    }
+
+    fn model(&self, name: &str) -> Option<Arc<ModelSpec>> {
+        self.models.get(name).cloned()
     }
 
     fn call_ms_max(&self, _name: &str) -> Option<u64> {
@@ -201,9 +225,10 @@ async fn measure(folder: &Path, turns: usize) -> Value {
 
 /// What turns are run with, over `record`.
 async fn parts(record: &Record) -> TurnParts<Gate> {
+    let shelf = Arc::new(Shelf::new());
     let gate = Gate::new(GateParts {
         record: record.clone(),
-        catalogue: Arc::new(Shelf),
+        catalogue: shelf.clone(),
         guards: Arc::new(()),
         reach: Arc::new(Hands),
         clock: Arc::new(SystemClock),
@@ -215,7 +240,7 @@ async fn parts(record: &Record) -> TurnParts<Gate> {
     .unwrap();
     TurnParts {
         record: record.clone(),
-        catalogue: Arc::new(Shelf),
+        catalogue: shelf,
         pace: Arc::new(RealPace),
         office: "Bench".to_owned(),
         answer_tools: &["slack.post", "terminal.say"],

@@ -90,7 +90,9 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         let window = self.scene.window_tokens;
         let request = self.context(trail, stream).request(offer.tools, asking, output_tokens_max);
         let tool = self.opened.model.clone();
-        if let Some(through) = compact::due(trail, &request, window, asking.too_long) {
+        let estimated = compact::estimate(&request);
+        let size = (estimated, request.output_tokens_max);
+        if let Some(through) = compact::due(trail, size, window, asking.too_long) {
             let request = compact::request(trail, through, window);
             let receipts = compact::receipts(trail, through);
             let input = json!({compact::THROUGH: through, "request": digest_of(&request)});
@@ -102,7 +104,7 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         // What the request is made of stands in the record; only what does not is kept here.
         let mut input = json!({
             "offered": names, "steps_left": asking.left, "request": digest_of(&request),
-            "tokens": compact::estimate(&request), "schema_tokens": offer.schema_tokens,
+            "tokens": estimated, "schema_tokens": offer.schema_tokens,
         });
         if let Some(fields) = input.as_object_mut() {
             if asking.step == 1 {

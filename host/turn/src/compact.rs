@@ -8,7 +8,8 @@ use crate::context::said_shortly;
 use crate::trail::{Round, Trail};
 use event::ReceiptId;
 use gate::{InferRequest, Message, Part, Role};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::io::{self, Write};
 
 /// Where the input of such a step says which step is the last that it replaces.
 pub(crate) const THROUGH: &str = "through_step";
@@ -53,21 +54,40 @@ pub(crate) fn estimate(request: &InferRequest) -> usize {
     let tools = request
         .tools
         .iter()
-        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
+        .map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.input_schema));
     tokens_of(request.system.len() + parts.sum::<usize>() + tools.sum::<usize>())
 }
 
 fn part_bytes(part: &Part) -> usize {
     match part {
         Part::Text(text) => text.len(),
-        Part::ToolCall(call) => call.id.len() + call.name.len() + call.input.to_string().len(),
-        Part::ToolResult(result) => result.id.len() + result.output.to_string().len(),
+        Part::ToolCall(call) => call.id.len() + call.name.len() + json_bytes(&call.input),
+        Part::ToolResult(result) => result.id.len() + json_bytes(&result.output),
         Part::Image(media) | Part::File(media) => {
             usize::try_from(media.tokens_max()).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
         }
         #[allow(unreachable_patterns, reason = "kinds of parts are added")]
         _ => 0,
     }
+}
+
+/// The bytes of `value` as JSON.
+pub(crate) fn json_bytes(value: &Value) -> usize {
+    struct Counted(usize);
+    impl Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counted = Counted(0);
+    // Counting never fails, and JSON is always expressible.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
 }
 
 /// What a request of `estimated` tokens will be counted as, when the provider counted another of this turn: more, where
@@ -81,17 +101,17 @@ fn corrected(estimated: usize, measured: Option<(usize, usize)>) -> usize {
     }
 }
 
-/// The step through which the oldest rounds must be said shortly before `request` fits; nothing when it fits, or when
-/// there is nothing to shorten. `must` is set when the provider has said that it does not fit.
+/// The step through which the oldest rounds must be said shortly before a request of `estimated` tokens, that asks for
+/// `output_tokens_max`, fits; nothing when it fits, or when there is nothing to shorten. `must` is set when the provider
+/// has said that it does not fit.
 pub(crate) fn due(
     trail: &Trail<'_>,
-    request: &InferRequest,
+    (estimated, output_tokens_max): (usize, u32),
     window_tokens: Option<u32>,
     must: bool,
 ) -> Option<u32> {
     let window = usize::try_from(window_tokens?).ok()?;
-    let needs =
-        corrected(estimate(request), trail.measured) + usize::try_from(request.output_tokens_max).ok()?;
+    let needs = corrected(estimated, trail.measured) + usize::try_from(output_tokens_max).ok()?;
     if !must && needs.saturating_mul(10) <= window.saturating_mul(9) {
         return None;
     }

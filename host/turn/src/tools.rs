@@ -4,6 +4,7 @@
 //! once the model has asked for them with `enable_tools`. Names never change and the order only grows at its end, so
 //! that a provider's cache keeps what it has.
 
+use crate::compact::json_bytes;
 use crate::finish::{FINISH, offer};
 use crate::manner::Manner;
 use crate::next::Offer;
@@ -88,7 +89,7 @@ fn later(families: &BTreeMap<String, Vec<Arc<ToolSpec>>>, hides: &[String]) -> V
 }
 
 fn tokens(tool: &ToolOffer) -> usize {
-    let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+    let bytes = tool.name.len() + tool.description.len() + json_bytes(&tool.input_schema);
     crate::compact::tokens_of(bytes)
 }
 
