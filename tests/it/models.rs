@@ -125,7 +125,7 @@ async fn call(office: &Office, request: InferRequest, step: u32) -> Call {
         topic: None,
         asker: None,
         goal: None,
-        payload: Payload::Infer(request),
+        payload: Payload::from(request),
         label: event::Label::host(),
         of: BTreeSet::new(),
         cause: events.last().unwrap().id.clone(),

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
+/// One step of a turn makes and forgets thousands of small values.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Names what is logged: `CHANCERY_LOG=debug`, or `CHANCERY_LOG=turn=debug,info`.
 const LOG_VARIABLE: &str = "CHANCERY_LOG";
 

@@ -89,7 +89,7 @@ fn stands(rows: &Rows, want: &Wanted) -> bool {
                 before.is_some_and(|before| PluginGranted { reason: String::new(), ..before } == *granted);
             same || rows.get("setting", &setting::ungranted(&granted.plugin)).is_some()
         }
-        fact => row.map(|row| &row.value) == Some(&fact.body()),
+        fact => row.map(|row| row.value.as_ref()) == Some(&fact.body()),
     }
 }
 

@@ -158,7 +158,7 @@ impl Hands {
                 self.call_tool(loaded, &request.tool, &input, request.key, lent, deadline).await
             }
             (Ready::Model { .. }, Payload::Infer(asked)) => {
-                self.call_model(loaded, &request.tool, asked, lent, deadline).await
+                self.call_model(loaded, &request.tool, asked.into_inner(), lent, deadline).await
             }
             (Ready::Plain { pre, tools }, Payload::Tool(input)) if tools.contains_key(&request.tool) => {
                 let tool = tools.get(&request.tool).ok_or_else(|| not_offered(&request.tool))?;

@@ -9,6 +9,7 @@ use fold::setting;
 use record::{Error, Record};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where a payload names the organisation, for an office that is installed in a whole one.
 const ORGANISATIONS: [&str; 4] =
@@ -46,7 +47,7 @@ pub async fn own(record: &Record, arrival: &Arrival<'_>) -> Result<Option<Connec
     let keys = own_keys(arrival);
     for key in &keys {
         if let Some(row) = record.row("setting", key).await? {
-            rows.insert(key.clone(), row.value);
+            rows.insert(key.clone(), Arc::unwrap_or_clone(row.value));
             break;
         }
     }

@@ -12,6 +12,7 @@ use event::{ConnectionIdentified, Event, Expected, Fact, GlobalPosition, Positio
 use record::{Error, Record};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Name of the cursor that says how far the record has been followed.
 pub const CURSOR: &str = "converse";
@@ -59,7 +60,7 @@ async fn own(
     let keys = own_keys(arrival);
     for key in &keys {
         if !known.contains_key(key) {
-            let row = record.row("setting", key).await?.map(|row| row.value);
+            let row = record.row("setting", key).await?.map(|row| Arc::unwrap_or_clone(row.value));
             known.insert(key.clone(), row);
         }
         if known.get(key).is_some_and(Option::is_some) {

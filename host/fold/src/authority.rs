@@ -18,6 +18,7 @@ use event::{
     Actor, ComponentRevoked, Digest, Fact, PrincipalId, PrincipalKind, SeatCreated, SeatHeld, SeatId,
 };
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The longest chain of seats that report to one another: deeper than any organisation, and an end to the walk.
 pub const LINE_SEATS_MAX: usize = 32;
@@ -30,7 +31,7 @@ pub enum Look {
     /// There is no such row.
     Absent,
     /// It holds this.
-    Holds(Value),
+    Holds(Arc<Value>),
 }
 
 /// What follows from what is known.
@@ -205,7 +206,7 @@ fn row<T: serde::de::DeserializeOwned>(
     match look(&key) {
         Look::NotYet => Err(Unsettled::LookAt(key)),
         Look::Absent => Ok(None),
-        Look::Holds(value) => Ok(serde_json::from_value(value).ok()),
+        Look::Holds(value) => Ok(T::deserialize(value.as_ref()).ok()),
     }
 }
 

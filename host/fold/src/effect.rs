@@ -209,6 +209,6 @@ impl Projection for Receipts {
     }
 
     fn evolve(&self, _key: &str, _row: Option<Row>, event: &Event) -> Option<Row> {
-        Some(Row { value: event.fact.body(), rank: None })
+        Some(Row::holding(event.fact.body(), None))
     }
 }

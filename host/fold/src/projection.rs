@@ -7,12 +7,13 @@ use event::Event;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// One row of one projection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The state, as JSON.
-    pub value: Value,
+    /// The state, as JSON: shared by all that look at it and hold it against another.
+    pub value: Arc<Value>,
     /// What the row is ordered by; nothing when it need not be found but by key.
     pub rank: Option<i64>,
 }
@@ -22,7 +23,13 @@ impl Row {
     #[must_use]
     pub fn of(state: &impl Serialize, rank: Option<i64>) -> Self {
         // States hold strings, integers, lists and maps keyed by strings: always expressible.
-        Self { value: serde_json::to_value(state).unwrap_or(Value::Null), rank }
+        Self::holding(serde_json::to_value(state).unwrap_or(Value::Null), rank)
+    }
+
+    /// A row that holds `value`.
+    #[must_use]
+    pub fn holding(value: Value, rank: Option<i64>) -> Self {
+        Self { value: Arc::new(value), rank }
     }
 }
 
@@ -30,13 +37,13 @@ impl Row {
 /// and a rebuild is due).
 #[must_use]
 pub fn decode<T: DeserializeOwned>(row: Option<&Row>) -> Option<T> {
-    row.and_then(|row| T::deserialize(&row.value).ok())
+    row.and_then(|row| T::deserialize(row.value.as_ref()).ok())
 }
 
 /// The same of a row that nobody else needs: its text moves into the state.
 #[must_use]
 pub fn taken<T: DeserializeOwned>(row: Option<Row>) -> Option<T> {
-    row.and_then(|row| serde_json::from_value(row.value).ok())
+    row.and_then(|row| serde_json::from_value(Arc::unwrap_or_clone(row.value)).ok())
 }
 
 /// A fold kept as rows.

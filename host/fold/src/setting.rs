@@ -228,7 +228,7 @@ fn evolve_beside(key: &str, row: Option<Row>, fact: &Fact) -> Option<Row> {
             names.insert(body.plugin.clone());
             Some(Row::of(&names, None))
         }
-        Fact::PluginRevoked(_) => Some(Row { value: fact.body(), rank: None }),
+        Fact::PluginRevoked(_) => Some(Row::holding(fact.body(), None)),
         Fact::AccountConnected(body) => {
             let mut names: BTreeSet<String> = decode(row).unwrap_or_default();
             names.insert(account(&body.credential, &body.owner));
@@ -242,7 +242,7 @@ fn evolve_beside(key: &str, row: Option<Row>, fact: &Fact) -> Option<Row> {
         // The first workspace stays the first, whatever comes beside it.
         Fact::ConnectionIdentified(body) => match first_of(row) {
             Some(first) if first != body.team => row.cloned(),
-            _ => Some(Row { value: fact.body(), rank: None }),
+            _ => Some(Row::holding(fact.body(), None)),
         },
         Fact::ConnectionEnded(body) if key == connection(&body.source) => {
             row.filter(|row| first_of(Some(row)).as_ref() != Some(&body.team)).cloned()
@@ -269,7 +269,7 @@ impl Projection for Settings {
         if beside(&event.fact).iter().any(|written| written == key) {
             return evolve_beside(key, row, &event.fact);
         }
-        holds(&event.fact).map(|value| Row { value, rank: None })
+        holds(&event.fact).map(|value| Row::holding(value, None))
     }
 }
 

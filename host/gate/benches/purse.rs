@@ -24,6 +24,10 @@ use record::Record;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: u32 = 1_000;
 /// Before anything counts: statements are prepared, files have their first pages.
 const WARM_UP_ROUNDS: u32 = 100;

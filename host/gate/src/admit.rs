@@ -103,7 +103,7 @@ impl Weighed {
 /// [`crate::Gate::ask`].
 #[must_use]
 pub fn admit(call: &Call, facts: &Facts<'_>) -> Verdict {
-    match weigh(call, &call.input(), facts) {
+    match weigh(call, call.input(), facts) {
         Ok(weighed) => rest(call, facts, weighed, None),
         Err(no) => *no,
     }

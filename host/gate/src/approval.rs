@@ -436,7 +436,7 @@ fn asked(call: &Call, asking: Asking, expires_at: Timestamp) -> ApprovalAsked {
         topic: call.topic.clone(),
         tool: call.tool.clone(),
         resource: call.personal(asking.resource.text().to_owned()),
-        input: call.personal(call.input()),
+        input: call.personal(call.input().clone()),
         content: call.content(),
         component: asking.component,
         effect: asking.effect.word().to_owned(),

@@ -1,6 +1,7 @@
 //! What is asked of the gate.
 
 use crate::model::InferRequest;
+use crate::request::ModelRequest;
 use event::{Digest, EventId, Label, Origin, Personal, PrincipalId, SeatId, Topic};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -11,7 +12,13 @@ pub enum Payload {
     /// Arguments of a tool: one JSON object.
     Tool(Value),
     /// A request to a model.
-    Infer(InferRequest),
+    Infer(ModelRequest),
+}
+
+impl From<InferRequest> for Payload {
+    fn from(request: InferRequest) -> Self {
+        Self::Infer(request.into())
+    }
 }
 
 /// Calls within calls go too deep.
@@ -83,11 +90,10 @@ impl Call {
 
     /// The arguments as JSON: what policy sees and digests cover.
     #[must_use]
-    pub fn input(&self) -> Value {
+    pub fn input(&self) -> &Value {
         match &self.payload {
-            Payload::Tool(value) => value.clone(),
-            // Serialising plain records of strings and integers cannot fail.
-            Payload::Infer(request) => serde_json::to_value(request).unwrap_or(Value::Null),
+            Payload::Tool(value) => value,
+            Payload::Infer(request) => request.value(),
         }
     }
 
@@ -141,6 +147,9 @@ impl Call {
     /// The digest of the canonical arguments.
     #[must_use]
     pub fn content(&self) -> Digest {
-        event::canon::canonical_digest(&self.input())
+        match &self.payload {
+            Payload::Tool(value) => event::canon::canonical_digest(value),
+            Payload::Infer(request) => request.digest().clone(),
+        }
     }
 }

@@ -166,7 +166,7 @@ fn question(call: &Call, spec: &ToolSpec, classifier: &Classifier) -> Result<Cal
         },
         seat: classifier.seat.clone(),
         tool: classifier.model.clone(),
-        payload: Payload::Infer(request),
+        payload: Payload::Infer(request.into()),
         within: Vec::new(),
         ..call.clone()
     })

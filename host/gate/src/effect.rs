@@ -82,7 +82,7 @@ impl Gate {
     /// The name of the effect that `call` is, when it is one.
     pub(crate) fn effect_of(&self, call: &Call, admission: &Admission) -> Option<EffectId> {
         let exact = || self.parts.catalogue.tool(&call.tool).is_some_and(|spec| spec.exact);
-        let name = || effect_id(&call.origin, &call.tool, &meaning(&call.input(), exact()));
+        let name = || effect_id(&call.origin, &call.tool, &meaning(call.input(), exact()));
         admission.effect.is_effect().then(name)
     }
 

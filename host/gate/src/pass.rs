@@ -210,14 +210,14 @@ impl Gate {
             headroom: self.parts.headroom,
             at,
         };
-        let weighed = match weigh(call, &ready.input, &facts) {
+        let weighed = match weigh(call, call.input(), &facts) {
             Ok(weighed) => weighed,
             Err(no) => return Ok((*no, looked.seen)),
         };
         let no = if self.parts.guards.guards().is_empty() {
             None
         } else {
-            let guarded = weighed.guarded(call, &ready.input, &facts);
+            let guarded = weighed.guarded(call, call.input(), &facts);
             match guards {
                 // They were shown exactly this.
                 Some((shown, said)) if *shown == guarded => said.clone(),

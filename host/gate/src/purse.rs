@@ -37,7 +37,7 @@ impl Most {
         match payload {
             Payload::Tool(_) => Self { usage: Usage::default(), input_tokens_max: 0 },
             Payload::Infer(request) => {
-                let bytes = serde_json::to_vec(request).map_or(u64::MAX, |bytes| bytes.len() as u64);
+                let bytes = request.bytes();
                 let parts = || request.messages.iter().flat_map(|message| &message.parts);
                 let media = parts().filter_map(Part::media);
                 let (mut shown, mut counted) = (0_u64, 0_u64);

@@ -2,7 +2,6 @@
 
 use crate::call::Call;
 use crate::story::Story;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// A call that is about to be judged.
@@ -10,14 +9,11 @@ pub(crate) struct Ready {
     /// Shared by all that it goes through: nobody changes it any more.
     pub(crate) call: Arc<Call>,
     pub(crate) story: Story,
-    /// As [`Call::input`] has it.
-    pub(crate) input: Value,
 }
 
 impl Ready {
     pub(crate) fn of(call: Call) -> Self {
-        let input = call.input();
-        let story = Story::with(&call, event::canon::canonical_digest(&input));
-        Self { call: Arc::new(call), story, input }
+        let story = Story::with(&call, call.content());
+        Self { call: Arc::new(call), story }
     }
 }

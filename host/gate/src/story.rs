@@ -186,7 +186,7 @@ impl Story {
             effect: effect.clone(),
             origin: self.origin.clone(),
             tool: self.tool.clone(),
-            input: self.personal(call.input()),
+            input: self.personal(call.input().clone()),
             content: self.content.clone(),
             account: admission.account.clone(),
         };
@@ -198,7 +198,7 @@ impl Story {
             effect: effect.clone(),
             origin: self.origin.clone(),
             tool: self.tool.clone(),
-            input: self.personal(call.input()),
+            input: self.personal(call.input().clone()),
             content: self.content.clone(),
         };
         self.say("effect.captured", self.label.clone(), fact)

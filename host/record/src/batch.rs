@@ -25,6 +25,7 @@ use fold::{Projection, Row};
 use standing::Standing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Events whose streams, ids and rows are looked up ahead for a batch: the calls beyond look them up by themselves,
 /// and with so many events that no longer counts.
@@ -193,7 +194,7 @@ impl<'a> Batch<'a> {
                     }
                 }
             }
-            stated.extend(fold::setting::stated(&event.fact));
+            stated.extend(fold::setting::stated(&event.fact).map(|(key, value)| (key, value.map(Arc::new))));
         }
         Ok(())
     }

@@ -285,5 +285,5 @@ pub(crate) fn row_of(value: &str, rank: Option<i64>) -> Result<Row, Error> {
     let value = serde_json::from_str(value).map_err(|source| {
         Error::corrupt(0, "a row does not read; rebuild the rows", Some(Arc::new(source)))
     })?;
-    Ok(Row { value, rank })
+    Ok(Row::holding(value, rank))
 }

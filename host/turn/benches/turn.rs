@@ -30,6 +30,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use turn::{Opening, Ran, RealPace, TurnParts, open, run};
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Tool steps of one turn.
 const TOOL_STEPS: usize = 20;
 /// The model's answers, the tool's results, the last answer and its send.

@@ -17,14 +17,13 @@ use crate::step::{self, CameOut, as_kept, came_out, not_attached, not_offered};
 use crate::stream::{Said, TurnStream};
 use crate::tools::on_offer;
 use crate::trail::Trail;
-use event::canon::canonical_digest;
 use event::{
     ApprovalId, EventId, GlobalPosition, Label, Origin, Personal, ReceiptId, SeatId, StepEnded, StepKind,
     StepStarted, Topic,
 };
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream as streams};
-use gate::{Begins, Call, EffectClass, InferRequest, Owed, Payload, ToolCall};
+use gate::{Begins, Call, EffectClass, ModelRequest, Owed, Payload, ToolCall};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::Instrument;
@@ -95,15 +94,17 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         if let Some(through) = compact::due(trail, size, window, asking.too_long) {
             let request = compact::request(trail, through, window);
             let receipts = compact::receipts(trail, through);
-            let input = json!({compact::THROUGH: through, "request": digest_of(&request)});
+            let request = ModelRequest::from(request);
+            let input = json!({compact::THROUGH: through, "request": request.digest()});
             let kind = StepKind::Compact;
             let step = asking.step;
             let way = Way::Call(Payload::Infer(request));
             return Planned { step, kind, tool, input, call_id: None, label, receipts, way };
         }
+        let request = ModelRequest::from(request);
         // What the request is made of stands in the record; only what does not is kept here.
         let mut input = json!({
-            "offered": names, "steps_left": asking.left, "request": digest_of(&request),
+            "offered": names, "steps_left": asking.left, "request": request.digest(),
             "tokens": estimated, "schema_tokens": offer.schema_tokens,
         });
         if let Some(fields) = input.as_object_mut() {
@@ -414,9 +415,4 @@ fn span(
             "gen_ai.agent.name" = %seat,
         ),
     }
-}
-
-fn digest_of(request: &InferRequest) -> event::Digest {
-    // Serialising plain records of strings and integers cannot fail.
-    canonical_digest(&serde_json::to_value(request).unwrap_or(Value::Null))
 }

@@ -39,7 +39,8 @@ pub(super) async fn ask(desk: &Desk, classified: &Event, scene: &Scene) -> Resul
     let Some(attempt) = next_attempt(desk, &classified.id, WEIGH).await? else {
         return Ok(Weighing::None(Word::NoScores));
     };
-    let payload = Payload::Infer(request(model, &office.config.office.name, &scene.shown, &scene.message));
+    let payload =
+        Payload::Infer(request(model, &office.config.office.name, &scene.shown, &scene.message).into());
     let call = Call {
         // It outlives this work when nobody waits for it any more, and its account must still be settled.
         fence: None,

@@ -203,7 +203,7 @@ impl Kit {
         use gate::Catalogue;
         let spec = self.hands.model("parrot/grey").unwrap();
         let message = Message { role: Role::User, parts: vec![Part::Text(text.to_owned())] };
-        let payload = Payload::Infer(InferRequest {
+        let payload = Payload::from(InferRequest {
             model: spec.name.clone(),
             system: "Say it.".to_owned(),
             messages: vec![message],

@@ -9,6 +9,7 @@ use event::{
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 fn seat(name: &str) -> SeatId {
     SeatId::parse(&format!("seat_{name}")).unwrap()
@@ -49,7 +50,7 @@ fn asked(
     fact: impl Into<Fact>,
 ) -> Verdict {
     let actor = Actor { principal, seat: for_seat.map(seat) };
-    let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(value.clone()));
+    let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(Arc::new(value.clone())));
     may_state(&actor, &fact.into(), &look)
 }
 

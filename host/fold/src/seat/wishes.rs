@@ -7,6 +7,7 @@ use event::{Actor, Fact, PrincipalId, SeatCreated, SeatHeld, SeatId};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const SEATS: usize = 6;
 const GRANTS: &[&str] = &[
@@ -109,7 +110,8 @@ impl Office {
         let holder = self.state(&by).and_then(|state| state.holder);
         let principal = wished.who.map(agent).or(holder)?;
         let actor = Actor { principal, seat: Some(by) };
-        let look = |key: &str| self.0.get(key).map_or(Look::Absent, |value| Look::Holds(value.clone()));
+        let look =
+            |key: &str| self.0.get(key).map_or(Look::Absent, |value| Look::Holds(Arc::new(value.clone())));
         (may_state(&actor, &fact, &look) == Verdict::May).then_some(fact)
     }
 }

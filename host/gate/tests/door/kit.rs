@@ -429,7 +429,7 @@ impl Office {
             output_tokens_max: 100,
         };
         let origin = Origin::Step { turn: TurnId::derived(&["t"]), step, attempt };
-        Call { origin, payload: Payload::Infer(request), ..self.call(1, MODEL, Value::Null) }
+        Call { origin, payload: Payload::Infer(request.into()), ..self.call(1, MODEL, Value::Null) }
     }
 
     /// Sets a limit, over whatever it was.

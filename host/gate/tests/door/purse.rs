@@ -13,7 +13,7 @@ use event::{
 use fold::purse::{AccountRow, HoldRow};
 use fold::refusal::RefusalRow;
 use gate::purse::BYTES_PER_TOKEN;
-use gate::{EffectClass, GateError, Passed, Payload, Refusal};
+use gate::{EffectClass, GateError, InferRequest, Passed, Payload, Refusal};
 use record::Record;
 
 const DAY: &str = "organisation-day";
@@ -74,7 +74,7 @@ async fn a_paid_call_is_held_at_its_worst_and_settled_for_what_was_used() {
     assert_eq!(kinds, ["call.admitted", "hold.taken", "hold.started", "hold.settled"]);
     let taken = taken(&office.events().await).remove(0);
     let Payload::Infer(request) = office.infer(3, 1).payload else { panic!() };
-    let bytes = serde_json::to_vec(&request).unwrap().len() as u64;
+    let bytes = serde_json::to_vec(&*request).unwrap().len() as u64;
     let worst = taken.worst.unwrap();
     assert_eq!(worst.usage.input_tokens, bytes.div_ceil(BYTES_PER_TOKEN));
     assert_eq!((worst.usage.output_tokens, worst.headroom, worst.seconds), (100, 3, 0));
@@ -117,8 +117,9 @@ async fn what_has_no_price_or_no_finite_maximum_is_refused_before_the_call() {
     assert_eq!(taken.worst.unwrap().seconds, CALL_MS_MAX / 1_000);
     // More output than the model has is no request that could be priced.
     let mut unbounded = office.infer(21, 1);
-    if let Payload::Infer(request) = &mut unbounded.payload {
-        request.output_tokens_max = OUTPUT_TOKENS_MAX + 1;
+    if let Payload::Infer(request) = &unbounded.payload {
+        let output_tokens_max = OUTPUT_TOKENS_MAX + 1;
+        unbounded.payload = InferRequest { output_tokens_max, ..InferRequest::clone(request) }.into();
     }
     assert!(matches!(office.pass(unbounded).await, Passed::Denied(_)));
 }
@@ -258,8 +259,9 @@ async fn a_long_context_is_held_at_its_own_prices() {
     office.limit(AppliesTo::Organisation, Period::Day, "100").await;
     let with_bytes = |step, bytes: usize| {
         let mut call = office.infer(step, 1);
-        if let Payload::Infer(request) = &mut call.payload {
-            request.system = "x".repeat(bytes);
+        if let Payload::Infer(request) = &call.payload {
+            let system = "x".repeat(bytes);
+            call.payload = InferRequest { system, ..InferRequest::clone(request) }.into();
         }
         call
     };

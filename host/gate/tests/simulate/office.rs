@@ -284,7 +284,7 @@ fn call(deed: &Deed) -> Call {
         let parts = vec![Part::Text("hello".to_owned())];
         let messages = vec![Message { role: Role::User, parts }];
         let (model, system) = (MODEL.to_owned(), String::new());
-        Payload::Infer(InferRequest { model, system, messages, tools: Vec::new(), output_tokens_max: 100 })
+        Payload::from(InferRequest { model, system, messages, tools: Vec::new(), output_tokens_max: 100 })
     } else {
         Payload::Tool(serde_json::json!({"channel": "C1", "text": format!("hello {}", deed.step)}))
     };

@@ -301,7 +301,7 @@ impl Office {
     /// The requests the model was given, in order.
     pub fn requests(&self) -> Vec<InferRequest> {
         let request = |call: Call| match call.payload {
-            Payload::Infer(request) => Some(request),
+            Payload::Infer(request) => Some(InferRequest::clone(&request)),
             Payload::Tool(_) => None,
         };
         self.calls().into_iter().filter_map(request).collect()

@@ -9,6 +9,7 @@ use event::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 type Rows = BTreeMap<String, Value>;
 
@@ -69,7 +70,7 @@ fn office(seats: &[(&str, &str)]) -> Rows {
 
 fn stated(rows: &Rows, principal: PrincipalId, by: Option<&str>, fact: impl Into<Fact>) -> Verdict {
     let actor = Actor { principal, seat: by.map(seat) };
-    let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(value.clone()));
+    let look = |key: &str| rows.get(key).map_or(Look::Absent, |value| Look::Holds(Arc::new(value.clone())));
     may_state(&actor, &fact.into(), &look)
 }
 
