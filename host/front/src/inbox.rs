@@ -83,7 +83,7 @@ impl Inbox {
         reads.extend(whose.echoes.iter().map(|key| RowKey::new(SPEAKERS, key)));
         let host = self.host.clone();
         let decide = move |rows: &Rows, _| -> Result<_, Infallible> {
-            let own = own_of(&keys, |key| rows.get(SETTINGS, key).map(|row| row.value.clone()));
+            let own = own_of(&keys, |key| rows.get(SETTINGS, key).map(|row| row.value.as_ref().clone()));
             Ok((appends(&incoming, &host, own.as_ref(), &whose, rows), ()))
         };
         match self.record.decide(reads, decide).await? {
