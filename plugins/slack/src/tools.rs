@@ -8,7 +8,7 @@ use crate::api::{Api, Said};
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
 use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
 use crate::long::{self, Posted};
-use crate::message::{Message, compose_home, compose_whisper};
+use crate::message::{Message, compose_whisper};
 use crate::stream::{self, Recipient};
 use crate::text::{Mention, Untrusted};
 
@@ -176,23 +176,6 @@ pub fn whisper(input: Whisper, api: &Api) -> Result<Value, Failure> {
     let body = compose_whisper(&input.channel, input.thread_ts.as_ref(), &input.user, text)?;
     api.send("chat.postEphemeral", &body)?;
     Ok(json!({ "channel": input.channel.as_str(), "user": input.user.as_str() }))
-}
-
-/// The input of `slack.home`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Home {
-    user: UserId,
-    text: String,
-}
-
-/// Shows something on the Home tab of one person.
-///
-/// # Errors
-/// See [`compose_home`] and [`Api::send`].
-pub fn home(input: Home, api: &Api) -> Result<Value, Failure> {
-    api.send("views.publish", &compose_home(&input.user, Untrusted::new(&input.text))?)?;
-    Ok(json!({ "user": input.user.as_str() }))
 }
 
 /// The input of `slack.react`.
