@@ -101,7 +101,7 @@ async fn whoever_may_sets_a_channels_mode_on_their_home_and_whoever_may_not_is_t
     click(&office, &uses_home(&bobs, "home.channel", &channel())).await;
     let bobs = home(&office, slack, 5).await;
     assert_eq!((shown(&bobs), bobs["user_id"].as_str()), (None, Some(BOB)));
-    assert!(bobs.to_string().contains("Eager: whenever it may help"), "{bobs}");
+    assert!(bobs.to_string().contains("I am *eager* there"), "{bobs}");
     let mut forged = third.clone();
     forged["user_id"] = json!(BOB);
     click(&office, &uses_home(&forged, "home.mode", &option("quiet"))).await;

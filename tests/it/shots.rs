@@ -57,7 +57,7 @@ async fn kit() -> Kit {
         "[converse]\nmodel = \"scripted/story\"\nmode = \"reserved\"\nweighs_asked = false\n\
          [[account]]\nname = \"linear\"\ncredential = \"linear.token\"\nauthorize = \"https://linear.app/oauth/authorize\"\n\
          token = \"https://api.linear.app/oauth/token\"\nclient_id = \"office\"\n\
-         [accounts]\nurl = \"http://127.0.0.1:1\"\n"
+         [accounts]\nurl = \"https://office.example.com\"\n"
     )
     .unwrap();
     kit
@@ -77,9 +77,9 @@ async fn what_people_see_is_laid_down_as_scenes() {
     office
         .deliver(&message("EvA", CHANNEL, ALICE, "1700000050.000100", &format!("<@U0BOT> {question}")))
         .await;
-    office.until("a line is shown", |_| slack.posts().len() == 1).await;
+    office.until("a line is shown and changed", |_| !slack.updates().is_empty()).await;
     let asked = says(ALICE, &format!("<@U0BOT> {question}"));
-    let working = slack.updates().pop().unwrap_or_else(|| slack.posts().remove(0));
+    let working = slack.updates().remove(0);
     scenes.thread("thread-working", "# general", vec![asked.clone(), posted(&working)]);
     office.until_turns_ended(1).await;
     office.until("the line is gone", |_| slack.standing().len() == 1).await;
@@ -127,7 +127,10 @@ async fn homes(office: &Office, kit: &Kit, scenes: &mut Scenes) {
     theirs["user_id"] = json!(ALICE);
     let eager = json!({"selected_option": {"text": {"type": "plain_text", "text": "x"}, "value": "eager"}});
     clicks(office, &uses_home(&theirs, "home.mode", &eager)).await;
-    scenes.view("home-refused", &home(office, slack, 3).await["view"]);
+    let refused = home(office, slack, 3).await;
+    scenes.view("home-refused", &refused["view"]);
+    clicks(office, &uses_home(&refused, "home.connect", &json!({}))).await;
+    scenes.view("home-connect", &home(office, slack, 4).await["view"]);
 }
 
 /// The form, and what becomes of it in a channel and where the office is not.

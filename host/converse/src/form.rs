@@ -131,6 +131,9 @@ pub fn begin(question: &Question) -> Value {
 #[must_use]
 pub fn regret(question: &Question, why: &str) -> Value {
     let quoted: Vec<String> = question.words.lines().map(|line| format!("> {line}")).collect();
+    // What a tool says begins with the method and ends with Slack's code for it.
+    let why = why.strip_prefix("chat.postMessage: ").unwrap_or(why);
+    let why = why.split_once(" (`").map_or(why, |(why, _)| why);
     let text =
         format!("I could not ask this there: {why}. Nobody there has seen it.\n\n{}", quoted.join("\n"));
     json!({ "to": question.user, "text": text })
@@ -232,7 +235,11 @@ mod tests {
             begin(&found),
             json!({"to": "C1", "user": "U1", "text": "asks:\n\n> Why?\n> <!here> & so on"})
         );
-        assert!(regret(&found, "x")["text"].as_str().unwrap().ends_with("> Why?\n> <!here> & so on"));
+        let told = regret(&found, "chat.postMessage: the app is not there (`not_in_channel`)");
+        assert!(
+            told["text"].as_str().unwrap().starts_with("I could not ask this there: the app is not there. ")
+        );
+        assert!(told["text"].as_str().unwrap().ends_with("> Why?\n> <!here> & so on"));
         let said = message(&found, "T1", "C1", "7.000001").unwrap();
         assert_eq!(said.text.text(), "Why?\n&lt;!here&gt; &amp; so on");
         assert_eq!(

@@ -21,6 +21,8 @@ pub const ACTION_DISCLOSE: &str = "home.disclose";
 pub const ACTION_CONNECT: &str = "home.connect";
 /// `action_id` of the button that takes an account back, likewise.
 pub const ACTION_DISCONNECT: &str = "home.disconnect";
+/// `action_id` of a button that leads into a browser and asks nothing of the office.
+pub const ACTION_OPEN: &str = "home.open";
 /// The most channels that are taken from a menu.
 pub const CHANNELS_MAX: usize = 50;
 

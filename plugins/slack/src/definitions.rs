@@ -210,6 +210,12 @@ fn card() -> Definition {
     }
 }
 
+/// Who decided something.
+fn by() -> Value {
+    json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$",
+        "description": "Who is named before it. Filled by the host, never from text." })
+}
+
 fn card_update() -> Definition {
     Definition {
         name: "slack.card-update",
@@ -217,6 +223,7 @@ fn card_update() -> Definition {
         input_schema: card_input(&[
             ("ts", ts("The card's own ts."), true),
             ("state", json!({ "type": "string", "minLength": 1, "description": "What was decided." }), true),
+            ("by", by(), false),
         ]),
         output_schema: json!({
             "type": "object",

@@ -28,6 +28,10 @@ pub const CHANNELS_MAX: usize = 50;
 const LABEL_CHARS_MAX: usize = 600;
 /// The most of an option and of a button, in characters. Source: Slack's Block Kit reference.
 const OPTION_CHARS_MAX: usize = 75;
+/// The longest address of a button, in characters. Source: Slack's Block Kit reference.
+const URL_CHARS_MAX: usize = 3_000;
+/// The most of all addresses of one Home, in characters: one or two links, each of which may be long.
+const ADDRESSES_CHARS_MAX: usize = 2 * URL_CHARS_MAX;
 /// The most of a note, in characters.
 const NOTE_CHARS_MAX: usize = 500;
 
@@ -106,6 +110,8 @@ pub struct Button {
     label: String,
     /// What Slack asks again before the click counts.
     sure: Option<String>,
+    /// Where it leads, in the person's browser.
+    url: Option<String>,
 }
 
 /// Shows something on the Home tab of one person.
@@ -170,7 +176,11 @@ fn check(parts: &[Part]) -> Result<(), Failure> {
                 && named
                 && menu.chosen.as_ref().is_none_or(has)
         }
-        Part::Buttons(all) => !all.is_empty() && all.iter().all(|button| !button.label.trim().is_empty()),
+        Part::Buttons(all) => {
+            let leads = |url: &String| is_address(url);
+            let whole = |button: &Button| !button.label.trim().is_empty() && button.url.iter().all(leads);
+            !all.is_empty() && all.iter().all(whole)
+        }
     };
     if parts.is_empty() || !parts.iter().all(says) {
         let message = "a Home has `parts`, each says something, and a menu has options";
@@ -181,11 +191,31 @@ fn check(parts: &[Part]) -> Result<(), Failure> {
         Part::Buttons(all) => all.len(),
         _ => 0,
     };
-    if parts.len() > PARTS_MAX || parts.iter().any(|part| many(part) > CHOICES_MAX) {
+    let addresses: usize = parts.iter().map(addresses).sum();
+    if parts.len() > PARTS_MAX
+        || addresses > ADDRESSES_CHARS_MAX
+        || parts.iter().any(|part| many(part) > CHOICES_MAX)
+    {
         let message = format!("a Home has at most {PARTS_MAX} parts, and a menu {CHOICES_MAX} options");
         return Err(Failure::new(Kind::TooLarge, message));
     }
     Ok(())
+}
+
+/// How long the addresses of a part are, in characters.
+fn addresses(part: &Part) -> usize {
+    match part {
+        Part::Buttons(all) => all.iter().filter_map(|button| button.url.as_ref()).map(String::len).sum(),
+        _ => 0,
+    }
+}
+
+/// Whether Slack takes it as where a button leads.
+fn is_address(url: &str) -> bool {
+    let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '|');
+    (url.starts_with("https://") || url.starts_with("http://"))
+        && url.len() <= URL_CHARS_MAX
+        && url.chars().all(plain)
 }
 
 /// What is left for text.
@@ -262,6 +292,7 @@ fn button((n, button): (usize, &Button)) -> Value {
             "deny": plain("Not now", 30) })
     });
     put(&mut element, "confirm", confirm);
+    put(&mut element, "url", button.url.as_ref().map(|url| json!(url)));
     element
 }
 

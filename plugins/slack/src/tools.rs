@@ -144,6 +144,8 @@ pub struct DecidedCard {
     arguments: String,
     digest: String,
     state: String,
+    /// Whom the state is of: named before it.
+    by: Option<UserId>,
 }
 
 /// Changes a card to what was decided.
@@ -151,9 +153,10 @@ pub struct DecidedCard {
 /// # Errors
 /// See [`compose_decided`] and [`Api::send`].
 pub fn card_update(input: DecidedCard, api: &Api) -> Result<Value, Failure> {
-    let DecidedCard { channel, ts, approval, title, fields, arguments, digest, state } = input;
+    let DecidedCard { channel, ts, approval, title, fields, arguments, digest, state, by } = input;
     let card = Card { approval, title, fields, arguments, digest };
-    api.send("chat.update", &compose_decided(&card, &channel, &ts, &state)?)?;
+    let by = by.map(Mention::new);
+    api.send("chat.update", &compose_decided(&card, (&channel, &ts), &state, by.as_ref())?)?;
     Ok(json!({ "channel": channel.as_str(), "ts": ts.as_str() }))
 }
 

@@ -88,10 +88,10 @@ async fn set(desk: &Desk, delivery: &EventId, choice: &Choice, own: &ConnectionI
             let reason = format!("set on the Home tab by {by}");
             let set = mode::set(desk, by, delivery, ModeSet { channel: named, mode, reason }).await?;
             let said = match set {
-                Ok(()) => format!("I am *{mode}* in that channel from now on."),
+                Ok(()) => format!("I am **{mode}** in that channel from now on."),
                 Err(why) => format!("**Not set.** {why}"),
             };
-            Shown { channel: Some(channel), said: Some(said) }
+            Shown { channel: Some(channel), said: Some(said), ..Shown::default() }
         }
         Chosen::Disclose(channels) => {
             let count = disclose(desk, delivery, by, channels).await?;
@@ -104,9 +104,13 @@ async fn set(desk: &Desk, delivery: &EventId, choice: &Choice, own: &ConnectionI
             };
             Shown { said: Some(said), ..Shown::default() }
         }
-        Chosen::Connect(service) => {
-            Shown { said: Some(slash::connecting(desk, &service, by)?), ..Shown::default() }
-        }
+        Chosen::Connect(service) => match slash::link(desk, &service, by)? {
+            Ok(url) => {
+                let said = format!("Within ten minutes, and for you alone. {}", slash::YOURS);
+                Shown { said: Some(said), link: Some((service, url)), ..Shown::default() }
+            }
+            Err(why) => Shown { said: Some(why), ..Shown::default() },
+        },
         Chosen::Disconnect(service) => {
             let said = crate::account::disconnect(&office.config, &office.record, &service, by).await?;
             Shown { said: Some(said), ..Shown::default() }

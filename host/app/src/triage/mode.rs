@@ -47,7 +47,7 @@ pub(super) async fn set(
     match record.append(stream, Expected::Any, vec![event]).await {
         Ok(_) | Err(Error::IdTaken { .. }) => Ok(Ok(())),
         Err(Error::NoAuthority { .. }) => Ok(Err(
-            "Only the owner of this office, and whoever holds a seat that may, sets how readily I speak; nothing has \
+            "Only the owner of this office, or whoever holds a seat that may, sets how readily I speak: nothing has \
              changed."
                 .to_owned(),
         )),

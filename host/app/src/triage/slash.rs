@@ -57,22 +57,30 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
     Ok(())
 }
 
+/// What is said beside a link that connects an account.
+pub(super) const YOURS: &str = "The link is yours alone: whoever opens it connects an account to you. What I read with it \
+    I tell nobody but you.";
+
 /// The private card's words for whoever wants to connect an account.
-pub(super) fn connecting(desk: &Desk, service: &str, by: &PrincipalId) -> Result<String> {
+fn connecting(desk: &Desk, service: &str, by: &PrincipalId) -> Result<String> {
+    Ok(match link(desk, service, by)? {
+        Ok(link) => format!("[Connect your account at {service}]({link}) within ten minutes. {YOURS}"),
+        Err(why) => why,
+    })
+}
+
+/// The link by which `by` connects an account at `service`; what is said to them when there is none.
+///
+/// # Errors
+/// When the way out cannot be made.
+pub(super) fn link(desk: &Desk, service: &str, by: &PrincipalId) -> Result<Result<String, String>> {
     let office = &desk.office;
     let Some(linked) = Linked::of(&office.config, &office.record, office.clock.clone())? else {
-        return Ok(
-            "Accounts are connected at this office's terminal: it says no address where browsers reach it."
-                .to_owned(),
-        );
+        let why =
+            "Accounts are connected at this office's terminal: it says no address where browsers reach it.";
+        return Ok(Err(why.to_owned()));
     };
-    Ok(match linked.link(service, by) {
-        Ok(link) => format!(
-            "[Connect your account at {service}]({link}) within ten minutes. The link is yours alone: whoever opens it \
-             connects an account to you. What I read with it I tell nobody but you."
-        ),
-        Err(error) => format!("That cannot be connected: {error}."),
-    })
+    Ok(linked.link(service, by).map_err(|error| format!("That cannot be connected: {error}.")))
 }
 
 async fn told(desk: &Desk, command: &Command) -> Result<String> {

@@ -90,7 +90,11 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
             "slack.form",
             EffectClass::External,
             to("/user"),
-            object(json!({"user": text, "trigger": text, "name": text}), &["user", "trigger"]),
+            object(
+                json!({"user": text, "trigger": text, "name": text, "title": text, "submit": text, "words": text,
+                    "place": text, "hint": text}),
+                &["user", "trigger"],
+            ),
         ),
         tool(
             "slack.begin",

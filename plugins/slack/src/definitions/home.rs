@@ -44,7 +44,7 @@ fn home() -> Definition {
     );
     let button = object(
         &json!({ "action": action(), "about": thing("What it is about."), "label": text("On the button."),
-            "sure": text("What Slack asks again.") }),
+            "sure": text("What Slack asks again."), "url": text("Where it leads, in the person's browser.") }),
         &["action", "about", "label"],
     );
     let label = || text("What stands beside it, as Markdown.");

@@ -74,7 +74,7 @@ fn assert_element(element: &Value) {
     assert!(chars(&element["placeholder"]["text"]) <= 150, "{element}");
     if element["type"] == "button" {
         assert!((1..=75).contains(&chars(&element["text"]["text"])), "{element}");
-        assert!(chars(&element["value"]) <= 2_000, "{element}");
+        assert!(chars(&element["value"]) <= 2_000 && chars(&element["url"]) <= 3_000, "{element}");
     }
     if let Some(confirm) = element.get("confirm") {
         for (part, max) in [("title", 100), ("text", 300), ("confirm", 30), ("deny", 30)] {
@@ -114,7 +114,8 @@ fn a_menu_says_what_it_is_about_and_shows_what_is_in_force() {
         mode_menu(),
         {"channels": {"action": "home.disclose", "label": "Where?", "chosen": ["C1A", "C1B"]}},
         {"buttons": [{"action": "home.connect", "about": "linear", "label": "Connect"},
-            {"action": "home.disconnect", "about": "mail", "label": "Disconnect", "sure": "I forget it."}]},
+            {"action": "home.disconnect", "about": "mail", "label": "Disconnect", "sure": "I forget it."},
+            {"action": "home.open", "about": "x", "label": "Open", "url": "https://a.example/x?y=1"}]},
         {"note": "small"},
     ]));
     assert_fits(&view);
@@ -126,6 +127,7 @@ fn a_menu_says_what_it_is_about_and_shows_what_is_in_force() {
     assert_eq!(blocks[3]["accessory"]["initial_conversations"], json!(["C1A", "C1B"]));
     assert_eq!(blocks[4]["elements"][1]["action_id"], "home.disconnect/1");
     assert_eq!(blocks[4]["elements"][1]["value"], "mail");
+    assert_eq!(blocks[4]["elements"][2]["url"], "https://a.example/x?y=1");
     assert_eq!(blocks[5]["type"], "context");
 }
 
@@ -146,8 +148,11 @@ fn a_home_that_says_nothing_or_too_much_is_none() {
     let empty_menu = json!({"choice": {"action": "home.mode", "label": "x", "about": "C012", "options": []}});
     let mut unknown = mode_menu();
     unknown["choice"]["chosen"] = json!("loud");
+    let astray =
+        json!({"buttons": [{"action": "home.open", "about": "x", "label": "x", "url": "javascript:x"}]});
     for parts in [
         json!([]),
+        json!([astray]),
         json!([{"text": " "}]),
         json!([{"header": ""}]),
         json!([empty_menu, {"text": "x"}]),

@@ -5,7 +5,8 @@ use super::Desk;
 use crate::owner;
 use anyhow::Result;
 use converse::home::{
-    ACTION_CHANNEL, ACTION_CONNECT, ACTION_DISCLOSE, ACTION_DISCONNECT, ACTION_MODE, CHANNELS_MAX,
+    ACTION_CHANNEL, ACTION_CONNECT, ACTION_DISCLOSE, ACTION_DISCONNECT, ACTION_MODE, ACTION_OPEN,
+    CHANNELS_MAX,
 };
 use event::{AccountConnected, DisclosureSet, Mode, PrincipalId, Timestamp};
 use fold::approval::{ApprovalRow, Approvals};
@@ -29,6 +30,8 @@ pub(super) struct Shown {
     pub(super) channel: Option<String>,
     /// What came of what the person chose, as Markdown.
     pub(super) said: Option<String>,
+    /// A service, and where the person connects their account there.
+    pub(super) link: Option<(String, String)>,
 }
 
 /// Whether a destination is a channel of Slack's, as its menus name one.
@@ -49,6 +52,11 @@ pub(super) async fn parts(
 ) -> Result<Vec<Value>> {
     let mut parts = Vec::new();
     parts.extend(shown.said.as_ref().map(|said| json!({ "text": said })));
+    if let Some((service, url)) = &shown.link {
+        let button = json!({ "action": ACTION_OPEN, "about": service, "url": url,
+            "label": format!("Connect {service} in my browser") });
+        parts.push(json!({ "buttons": [button] }));
+    }
     parts.push(json!({ "header": desk.office.config.office.name }));
     parts.push(json!({ "text": about(desk)? }));
     if desk.office.config.owner().is_ok_and(|owner| owner == *person) {
@@ -57,9 +65,9 @@ pub(super) async fn parts(
     of_channel(desk, person, (team, shown.channel.as_deref()), &mut parts).await?;
     of_person(desk, person, &mut parts).await?;
     if desk.office.config.owner().is_ok_and(|owner| owner == *person) {
-        let purse = crate::purse::show(&desk.office.record, desk.office.now()).await?;
+        let purse = crate::purse::brief(&desk.office.record, desk.office.now()).await?;
         parts.push(json!({ "header": "The purse" }));
-        parts.push(json!({ "text": format!("```\n{}\n```", purse.trim_end()) }));
+        parts.push(json!({ "text": purse }));
     }
     Ok(parts)
 }
@@ -114,26 +122,37 @@ async fn of_channel(
     let mode = mode::of(desk, &named).await?;
     if owner::seat_to_state(&office.record, person, mode::KIND).await?.is_some() {
         let options: Vec<Value> =
-            Mode::ALL.iter().map(|mode| json!({ "value": mode.word(), "label": meaning(*mode) })).collect();
-        let label = "How readily do I speak there unasked?";
+            Mode::ALL.iter().map(|mode| json!({ "value": mode.word(), "label": name(*mode) })).collect();
+        let label = "How readily do I speak there unasked? _Quiet_: never. _Reserved_: when I am quite sure that it \
+                     helps. _Proactive_: when it probably helps. _Eager_: whenever it may help.";
         let menu = json!({ "action": ACTION_MODE, "label": label, "about": channel, "chosen": mode.word(),
             "options": options });
         parts.push(json!({ "choice": menu }));
     } else {
-        let text = format!("**{}.** The owner of this office sets how readily I speak there.", meaning(mode));
+        let text = format!("I am **{mode}** there: {}. The owner of this office sets that.", meaning(mode));
         parts.push(json!({ "text": text }));
     }
     parts.push(json!({ "note": lately(desk, &named).await? }));
     Ok(())
 }
 
-/// A mode in a few words, as a menu shows it.
+/// A mode as a menu shows it.
+fn name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Quiet => "Quiet",
+        Mode::Reserved => "Reserved",
+        Mode::Proactive => "Proactive",
+        Mode::Eager => "Eager",
+    }
+}
+
+/// When the office speaks unasked in a mode.
 fn meaning(mode: Mode) -> &'static str {
     match mode {
-        Mode::Quiet => "Quiet: only when I am asked",
-        Mode::Reserved => "Reserved: when I am quite sure that it helps",
-        Mode::Proactive => "Proactive: when it probably helps",
-        Mode::Eager => "Eager: whenever it may help",
+        Mode::Quiet => "I speak when I am asked",
+        Mode::Reserved => "unasked I speak when I am quite sure that it helps",
+        Mode::Proactive => "unasked I speak when it probably helps",
+        Mode::Eager => "unasked I speak whenever it may help",
     }
 }
 
@@ -144,19 +163,12 @@ async fn lately(desk: &Desk, channel: &str) -> Result<String> {
     }
     let row: Option<ChannelRow> = decode(desk.office.record.row(Channels.name(), channel).await?.as_ref());
     let spent = row.unwrap_or_default().spent(desk.office.now());
-    Ok(format!(
-        "Within the last hour I spoke there unasked {} and put an emoji {}.",
-        times(spent.all),
-        times(spent.acks)
-    ))
-}
-
-fn times(count: u32) -> String {
-    match count {
-        0 => "never".to_owned(),
-        1 => "once".to_owned(),
-        count => format!("{count} times"),
-    }
+    Ok(match (spent.all, spent.acks) {
+        (0, 0) => "Within the last hour I have not spoken there unasked.".to_owned(),
+        (all, acks) => {
+            format!("Within the last hour, unasked: {all} times I spoke there, {acks} emoji I put.")
+        }
+    })
 }
 
 /// The person's own accounts, and where may be told what is read with them.
