@@ -21,7 +21,9 @@ const data = { users: named(people), channels: named(places), user_groups: [] };
 
 // Slack draws notation where `verbatim` is set too: it only keeps from looking for bare names and addresses. And a
 // line's beginning keeps its room, which the library drops.
-const words = (text) => text.replace(/```\n/g, '```').replace(/\n```/g, '```').replace(/^ +/gm, (room) => '\u2800'.repeat(room.length));
+const outside = (text) => text.replace(/^ +/gm, (room) => '\u2800'.repeat(room.length));
+const words = (text) => text.replace(/```\n/g, '```').replace(/\n```/g, '```').split('```')
+  .map((piece, n) => (n % 2 ? piece : outside(piece))).join('```');
 const chosen = (element) => {
   const option = element.initial_option?.text?.text;
   const one = element.initial_conversation && `# ${places[element.initial_conversation] ?? element.initial_conversation}`;
@@ -36,8 +38,8 @@ const seen = (value) => {
     delete made.verbatim;
     made.text = words(made.text);
   }
-  // Without emoji a colon is a colon.
-  if (made.type === 'plain_text' && made.emoji === false) made.text = made.text.replace(/:/g, ':\u2060');
+  // Without emoji a colon is a colon: one that the library takes for nothing else.
+  if (made.type === 'plain_text' && made.emoji === false) made.text = made.text.replace(/:/g, '\ua789');
   if (chosen(made)) made.placeholder = { type: 'plain_text', text: `\u2063${chosen(made)}` };
   return made;
 };
@@ -80,6 +82,7 @@ const frame = `
   .form footer { display: flex; justify-content: flex-end; gap: 12px; margin-top: 20px; }
   .button { border: 1px solid #8888; border-radius: 4px; padding: 6px 14px; font-weight: 700; font-size: 15px; }
   .button.main { background: #007a5a; color: #fff; border-color: #007a5a; }
+  body { overflow-wrap: anywhere; }
   pre, code { white-space: pre-wrap; }
 `;
 

@@ -55,7 +55,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 
 /// A Chromium that starts; on Debian it is installed where it is missing.
 fn browser() -> Result<String, Stop> {
-    let starts = |name: &&str| {
+    let starts = |name: &&&str| {
         let mut command = Command::new(name);
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())

@@ -106,7 +106,7 @@ async fn set(desk: &Desk, delivery: &EventId, choice: &Choice, own: &ConnectionI
         }
         Chosen::Connect(service) => match slash::link(desk, &service, by)? {
             Ok(url) => {
-                let said = format!("Within ten minutes, and for you alone. {}", slash::YOURS);
+                let said = format!("Open this within ten minutes. {}", slash::YOURS);
                 Shown { said: Some(said), link: Some((service, url)), ..Shown::default() }
             }
             Err(why) => Shown { said: Some(why), ..Shown::default() },
