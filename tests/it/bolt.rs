@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tests::Slack;
 use tests::bolt::Bolt;
 use tests::installs::Member;
+use tests::slack::views::{global_shortcut, submission, uses_home};
 use tests::slack::{SECRET, TEAM, TOKEN, app_mention, form, from_team, signed};
 use tests::socket::{APP_TOKEN, Socket};
 use tests::visit::visit;
@@ -81,6 +82,45 @@ async fn slacks_library_is_installed_by_the_other_side_of_these_tests_and_takes_
     let body = mention("Ev2", "2.000001");
     let headers = signed("another secret", record::SystemClock.now().0 / 1_000, &body);
     assert_eq!(tests::office::post(&own, &headers, body).await, Some(401));
+}
+
+/// The same, of the other workspace.
+fn of_other(mut payload: Value) -> Value {
+    payload["team"]["id"] = json!(OTHER);
+    payload["user"]["team_id"] = json!(OTHER);
+    payload
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slacks_library_opens_a_form_and_takes_what_is_sent_with_it() {
+    let slack = Slack::serve().await;
+    slack.installs.next(OTHER);
+    let port = free_port().to_string();
+    let mut bolt = Bolt::start(&["http", &slack.origin, &port]).await;
+    let own = format!("http://127.0.0.1:{port}");
+    let begun = visit(&own, "/slack/install", "").await;
+    let path = |address: &str| format!("/{}", address.splitn(4, '/').nth(3).unwrap());
+    let back = visit(&slack.origin, &path(&begun.location), "").await;
+    visit(&own, &path(&back.location), &begun.cookie).await;
+    bolt.says("installed").await;
+    let sends = async |payload: Value| {
+        assert_eq!(send(&own, form(&payload), "application/x-www-form-urlencoded", &[]).await, 200);
+    };
+    // What opens a form counts once.
+    let shortcut = of_other(global_shortcut("U01ALICE", "chancery.question", &slack.trigger()));
+    sends(shortcut.clone()).await;
+    assert_eq!(bolt.says("shortcut").await, "shortcut U01ALICE chancery.question");
+    sends(shortcut).await;
+    assert_eq!(bolt.says("shortcut").await, "shortcut U01ALICE exchanged_trigger_id");
+    let view = slack.forms().remove(0);
+    sends(of_other(submission("U01ALICE", &view, "why?", Some("C01")))).await;
+    assert_eq!(bolt.says("asked").await, "asked U01ALICE why? C01");
+    let menu = json!({"type": "static_select", "action_id": "home.mode"});
+    let block = json!({"type": "section", "block_id": "4/C01/effect_1", "accessory": menu});
+    let home = json!({"user_id": "U01ALICE", "view": {"type": "home", "blocks": [block]}});
+    let option = json!({"selected_option": {"text": {"type": "plain_text", "text": "Eager"}, "value": "eager"}});
+    sends(of_other(uses_home(&home, "home.mode", &option))).await;
+    assert_eq!(bolt.says("home").await, "home home 4/C01/effect_1 eager");
 }
 
 /// A click of somebody in the other workspace.

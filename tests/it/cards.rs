@@ -141,7 +141,7 @@ async fn a_yes_on_the_card_runs_the_call_once_and_the_card_says_so() {
     assert!(answer(&kit).starts_with("erased: Bob &lt;!channel&gt;"));
     let update = kit.slack.updates().pop().unwrap();
     assert_eq!((&update["channel"], &update["ts"]), (&json!("C01GEN"), &json!(card.0)));
-    assert!(states(&kit).last().unwrap().contains(&format!("person_slack.T01TEST.{OWNER} said yes")));
+    assert!(states(&kit).last().unwrap().contains(&format!("<@{OWNER}> said yes")));
     assert_eq!(kit.slack.whispers(), Vec::<Value>::new());
     assert_eq!(kit.slack.cards().len(), 1);
     office.built.record.verify(None).await.unwrap();
@@ -157,7 +157,7 @@ async fn a_no_on_the_card_is_told_to_the_model_and_nothing_runs() {
     updated(&office, 1).await;
     assert_eq!((runs(&events), count(&events, "approval.denied")), (0, 1));
     assert!(answer(&kit).contains("said no"), "{}", answer(&kit));
-    assert_eq!(states(&kit), [format!("person_slack.T01TEST.{OWNER} said no. It does not run.")]);
+    assert_eq!(states(&kit), [format!("<@{OWNER}> said no. It does not run.")]);
     office.stop().await;
 }
 

@@ -21,6 +21,23 @@ const listen = (app) => {
     await ack();
     say('click', body.user.id, action.value);
   });
+  app.shortcut('chancery.question', async ({ ack, shortcut, client }) => {
+    await ack();
+    const text = (words) => ({ type: 'plain_text', text: words });
+    const words = { type: 'input', block_id: 'words', label: text('What?'), element: { type: 'plain_text_input', action_id: 'form.words' } };
+    const view = { type: 'modal', callback_id: 'chancery.question', title: text('Ask'), submit: text('Ask'), close: text('Cancel'), blocks: [words] };
+    const opened = await client.views.open({ trigger_id: shortcut.trigger_id, view }).catch((error) => error.data);
+    say('shortcut', shortcut.user.id, opened.ok ? opened.view.callback_id : opened.error);
+  });
+  app.view('chancery.question', async ({ ack, view, body }) => {
+    await ack();
+    const { words, place } = view.state.values;
+    say('asked', body.user.id, words['form.words'].value, place['form.place'].selected_conversation);
+  });
+  app.action('home.mode', async ({ ack, action, body }) => {
+    await ack();
+    say('home', body.view.type, action.block_id, action.selected_option.value);
+  });
   app.error(async (error) => say('error', error.code, error.message));
 };
 

@@ -175,7 +175,7 @@ grants = ["web.*", "slack.post", "slack.file", "terminal.say", "hostile.*", "shr
 name = "seat_system"
 role = "system"
 holder = "system_host"
-grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "slack.ask", "slack.ask-update", "slack.complete", "slack.progress", "slack.progress-change", "slack.progress-end", "slack.status", "slack.assistant-thread", "{model}"]
+grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "slack.whisper", "slack.react", "slack.emoji", "slack.home", "slack.form", "slack.begin", "slack.ask", "slack.ask-update", "slack.complete", "slack.progress", "slack.progress-change", "slack.progress-end", "slack.status", "slack.assistant-thread", "{model}"]
 "#,
             record = match self.schema {
                 Some(_) => "postgres = { file = \"database-url\" }",

@@ -3,6 +3,7 @@
 //! It answers as the documented API does; an independent emulator plays the same story in the demo.
 
 pub mod live;
+pub mod views;
 
 use crate::installs::Installs;
 use axum::Router;
@@ -64,6 +65,7 @@ struct Inner {
     contents: BTreeMap<String, Vec<u8>>,
     mood: Mood,
     live: live::Live,
+    views: views::Views,
 }
 
 /// A running Slack.
@@ -95,20 +97,20 @@ impl Slack {
             contents: BTreeMap::new(),
             mood: Mood::Good,
             live: live::Live::default(),
+            views: views::Views::default(),
         }));
         let installs = Installs::default();
         let who = Router::new()
             .route("/api/auth.test", any(auth_test))
             .with_state((inner.clone(), installs.clone()))
             .merge(installs.routes());
-        let router = live::routes(Router::new())
+        let router = views::routes(live::routes(Router::new()))
             .route("/api/chat.postMessage", post(post_message))
             .route("/api/conversations.history", get(history))
             .route("/api/conversations.replies", get(history))
             .route("/api/chat.update", post(update))
             .route("/api/chat.postEphemeral", post(post_ephemeral))
             .route("/api/reactions.add", post(react))
-            .route("/api/views.publish", post(publish))
             .route("/api/emoji.list", any(emoji))
             .route("/api/files.info", get(file_info))
             .route("/files-pri/{name}", get(file))
@@ -244,7 +246,9 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
     note_token(&inner, &headers);
     let body = axum::Json(said(&body));
     let mood = inner.lock().unwrap().mood;
-    if mood == Mood::NotInChannel {
+    let is_absent =
+        |inner: &Inner| inner.views.absent.iter().any(|channel| body["channel"] == channel.as_str());
+    if mood == Mood::NotInChannel || is_absent(&inner.lock().unwrap()) {
         return axum::Json(json!({"ok": false, "error": "not_in_channel"})).into_response();
     }
     if mood == Mood::Busy {
@@ -287,8 +291,15 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
     if gone == Some(live::Gone::Strays) {
         message.as_object_mut().unwrap().remove("thread_ts");
     }
-    let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
+    let answer =
+        axum::Json(json!({"ok": true, "channel": conversation(&body), "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
+}
+
+/// Where a message stands: for a person's id, in the direct messages with them.
+fn conversation(body: &Value) -> String {
+    let channel = body["channel"].as_str().unwrap_or_default();
+    channel.strip_prefix('U').map_or(channel.to_owned(), |person| format!("D{person}"))
 }
 
 /// What a call says: as JSON, or as a form, which Slack takes too and its own libraries send.
@@ -364,12 +375,6 @@ async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>
     note_token(&inner, &headers);
     inner.lock().unwrap().reactions.push(body.0);
     axum::Json(json!({"ok": true})).into_response()
-}
-
-async fn publish(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>) -> Response {
-    note_token(&inner, &headers);
-    inner.lock().unwrap().homes.push(body.0);
-    axum::Json(json!({"ok": true, "view": {"id": "V1"}})).into_response()
 }
 
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {

@@ -11,6 +11,7 @@ mod guests;
 mod paths;
 mod prepare;
 mod progress;
+mod shots;
 mod stop;
 mod test;
 mod toolchain;
@@ -33,6 +34,7 @@ enum Task {
     Day(day::Options),
     Guests(guests::Options),
     Demo(demo::Options),
+    Shots(shots::Options),
     Test(test::Options),
 }
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Task::Day(options) => day::run(&options),
         Task::Guests(options) => guests::run(&options),
         Task::Demo(options) => demo::run(&options),
+        Task::Shots(options) => shots::run(&options),
         Task::Test(options) => test::run(&options),
     };
     match outcome {

@@ -9,8 +9,9 @@ use crate::seed::{append_of, first, fresh_event_id};
 use crate::show;
 use anyhow::{Error, Result, anyhow};
 use event::{Actor, Event, Fact, PrincipalId, SeatCreated, SeatId, StreamName, Timestamp};
-use fold::authority::{EVERY_FACT, NoAuthority};
-use fold::seat::EVERY_TOOL;
+use fold::authority::{EVERY_FACT, NoAuthority, may_state_kind};
+use fold::seat::{EVERY_TOOL, SeatState, Seats};
+use fold::{Projection, decode};
 use record::{Append, Decided, Record, RowKey, Rows, SystemClock};
 use std::sync::Arc;
 
@@ -33,6 +34,24 @@ pub fn seat() -> Result<SeatCreated> {
         accountabilities: Vec::new(),
         stands_in: None,
     })
+}
+
+/// Seats looked through for one that a person holds: far above any office, and a bound on the work.
+const SEATS_MAX: usize = 10_000;
+
+/// The seat in which `person` may state facts of `kind`: the owner's where they hold it, else the first that has the
+/// grant. The record asks again when one is stated.
+///
+/// # Errors
+/// When the record cannot be read.
+pub async fn seat_to_state(record: &Record, person: &PrincipalId, kind: &str) -> Result<Option<SeatId>> {
+    let rows = record.ranked(Seats.name(), i64::MIN, SEATS_MAX).await?;
+    let states = rows.iter().filter_map(|(_, row)| decode::<SeatState>(Some(row)));
+    let may =
+        states.filter(|state| state.holder.as_ref() == Some(person) && may_state_kind(&state.seat, kind));
+    let mut seats: Vec<SeatId> = may.map(|state| state.seat.seat).collect();
+    seats.sort_by_key(|seat| seat.as_str() != SEAT);
+    Ok(seats.into_iter().next())
 }
 
 /// The record, opened by an operator who wants something stated.

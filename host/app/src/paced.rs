@@ -37,7 +37,8 @@ impl Reach for Paced {
         let tool = permit.tool().to_owned();
         let channel = match permit.payload() {
             Payload::Tool(input) => {
-                input.get("channel").and_then(|channel| channel.as_str()).unwrap_or_default()
+                let channel = input.get("channel").or_else(|| input.get("to"));
+                channel.and_then(|channel| channel.as_str()).unwrap_or_default()
             }
             Payload::Infer(_) => return self.hands.reach(permit).await,
         };

@@ -12,7 +12,7 @@ mod show;
 pub use budgets::{left_out, put};
 pub use explain::explain;
 pub use prices::read as prices;
-pub use show::{cost_of_turn, show};
+pub use show::{brief, cost_of_turn, show};
 
 use crate::config::Config;
 use crate::seat::ActArgs;

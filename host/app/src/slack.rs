@@ -152,8 +152,9 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
             "bot_user": { "display_name": name, "always_online": true },
             "slash_commands": [command],
             "shortcuts": [
-                shortcut("Ask about this", converse::SHORTCUT_ASK, "Has the office answer a message, in its thread"),
-                shortcut("Try it as a drill", converse::SHORTCUT_DRILL, "Shows what the office would do, and does nothing"),
+                shortcut("message", "Ask about this", converse::SHORTCUT_ASK, "Has the office answer a message, in its thread"),
+                shortcut("message", "Try it as a drill", converse::SHORTCUT_DRILL, "Shows what the office would do, and does nothing"),
+                shortcut("global", "Ask me something", converse::form::FORM_QUESTION, "Asks the office anything, from anywhere"),
             ],
             "assistant_view": { "assistant_description": "Ask the office anything", "suggested_prompts": prompts },
             "app_home": { "home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false },
@@ -169,9 +170,9 @@ pub fn manifest(config: &Config, url: Option<&str>) -> Result<Value> {
     }))
 }
 
-/// A shortcut that stands in the menu of a message.
-fn shortcut(name: &str, callback_id: &str, description: &str) -> Value {
-    json!({ "name": name, "type": "message", "callback_id": callback_id, "description": description })
+/// A shortcut: of the kind `message` it stands in the menu of a message, of the kind `global` among all shortcuts.
+fn shortcut(kind: &str, name: &str, callback_id: &str, description: &str) -> Value {
+    json!({ "name": name, "type": kind, "callback_id": callback_id, "description": description })
 }
 
 async fn examined(config: &Config) -> Result<Vec<Finding>> {
@@ -288,9 +289,10 @@ mod tests {
             assert!(has(&format!("{event}:history")), "{event}");
         }
         let shortcuts = made["features"]["shortcuts"].as_array().unwrap();
-        assert!(
-            shortcuts.iter().all(|one| one["type"] == "message" && one["name"].as_str().unwrap().len() < 24)
-        );
+        assert!(shortcuts.iter().all(|one| one["name"].as_str().unwrap().len() < 24));
+        let kinds: Vec<&str> = shortcuts.iter().map(|one| one["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["message", "message", "global"]);
+        assert_eq!(shortcuts[2]["callback_id"], "chancery.question");
         assert_eq!(shortcuts[0]["callback_id"], "chancery.ask");
         assert!(has("assistant:write") && made["features"]["assistant_view"].is_object());
         let socket = manifest(&config(true), None).unwrap();

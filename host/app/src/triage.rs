@@ -1,6 +1,7 @@
 //! Triage: each message that may be spoken about is weighed once, and what was decided is done.
 //!
-//! One follower of the record with a cursor and a lease of its own. The small model is asked through the gate, as a
+//! Two followers of the record, each with a cursor and a lease of its own: what people use with a click (a command, their
+//! Home, a form that opens within three seconds) never waits for a model. The small model is asked through the gate, as a
 //! duty of the system seat, with its hold and its account like any other call. A message whose words are gone, one
 //! that waited too long, and one in a channel where the office is quiet cost nothing. Who addressed the office is
 //! answered whatever goes wrong here; who did not is left alone.
@@ -9,7 +10,9 @@
 
 mod assistant;
 mod emoji;
+mod form;
 mod home;
+mod mode;
 mod slash;
 mod weigh;
 
@@ -19,7 +22,7 @@ use crate::wire::Office;
 use anyhow::Result;
 use converse::triage::scene::{self, Weighing};
 use converse::triage::{self, Scene, Word};
-use converse::{Arrival, Manner};
+use converse::{Arrival, Manner, Reason};
 use event::{
     Choice, Class, ConnectionIdentified, DeliveryClassified, DeliveryReceived, Event, Expected, Fact,
     GlobalPosition, PrincipalId, StreamName, Topic, TriageDecided, TurnOpened,
@@ -31,8 +34,42 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-/// The name of the cursor and the lease.
-const NAME: &str = "triage";
+/// What a follower does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Weighs messages, and does what was decided.
+    Weighs,
+    /// Answers what people use with a click.
+    Answers,
+}
+
+impl Work {
+    /// The name of its cursor and its lease.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Weighs => "triage",
+            Self::Answers => "people",
+        }
+    }
+
+    fn does(self, concern: &Concern) -> bool {
+        let is_used = match concern {
+            Concern::Home(_)
+            | Concern::Chosen(_)
+            | Concern::Form(_)
+            | Concern::Question(_)
+            | Concern::Slash(_)
+            | Concern::Assistant(_) => true,
+            Concern::Message(_)
+            | Concern::Reaction(_)
+            | Concern::Ack(_)
+            | Concern::Emoji
+            | Concern::Seen(_) => false,
+        };
+        is_used == (self == Self::Answers)
+    }
+}
+
 /// Events read in one go: bounds the messages that are in work at once.
 const EVENTS_MAX: usize = 128;
 /// Messages weighed at a time: a small model answers in about a second, and a busy minute has about this many.
@@ -49,20 +86,37 @@ const STEERING_LOOKS_MAX: usize = 250;
 /// See [`STEERING_LOOKS_MAX`].
 const STEERING_LOOK_MS: u64 = 20;
 
-/// Weighs messages until `stop` says so.
+/// Weighs messages, and answers what people use, until `stop` says so.
 ///
 /// # Errors
-/// None: what goes wrong is logged and tried again.
-pub async fn keep(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Result<()> {
+/// When the record cannot be used at the start. What goes wrong later is logged and tried again.
+pub async fn keep(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()> {
+    begin(&office).await?;
+    tokio::join!(follow(office.clone(), Work::Weighs, stop.clone()), follow(office, Work::Answers, stop));
+    Ok(())
+}
+
+/// Where a record has been followed by [`Work::Weighs`] alone, that is where [`Work::Answers`] begins: nobody's command
+/// of old is done again. The first event of a record is the host's own.
+async fn begin(office: &Office) -> Result<()> {
+    let (record, answers) = (&office.record, Work::Answers.name());
+    if record.cursor(answers).await? == GlobalPosition::default() {
+        let weighed = record.cursor(Work::Weighs.name()).await?;
+        record.set_cursor(answers, weighed.max(GlobalPosition(1))).await?;
+    }
+    Ok(())
+}
+
+async fn follow(office: Arc<Office>, work: Work, mut stop: watch::Receiver<bool>) {
     let mut head = office.record.news();
-    let mut follower = Follower { office, read: GlobalPosition::default(), saved: GlobalPosition::default() };
+    let mut follower =
+        Follower { office, work, read: GlobalPosition::default(), saved: GlobalPosition::default() };
     while news(&mut head, &mut stop).await {
         if let Err(error) = follower.catch_up(&stop).await {
-            tracing::warn!(error = format!("{error:#}"), "messages wait to be weighed");
+            tracing::warn!(work = work.name(), error = format!("{error:#}"), "people and messages wait");
             pause(AGAIN_MS, &mut stop).await;
         }
     }
-    Ok(())
 }
 
 /// Waits, or less long when it is time to stop.
@@ -89,6 +143,12 @@ enum Concern {
     Slash(DeliveryClassified),
     /// Somebody opened the Home tab.
     Home(DeliveryClassified),
+    /// Somebody chose something on it.
+    Chosen(DeliveryClassified),
+    /// Somebody wants the form in which the office is asked something.
+    Form(DeliveryClassified),
+    /// Somebody asks something with it.
+    Question(DeliveryClassified),
     /// Somebody opened a thread of the assistant view.
     Assistant(DeliveryClassified),
 }
@@ -100,17 +160,7 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
             match body.class {
                 Class::Explicit if may_speak => Some(Concern::Message(body.clone())),
                 Class::Passive if may_speak && manner.weighs => Some(Concern::Message(body.clone())),
-                _ if body.reason == converse::Reason::Reaction.word() => {
-                    Some(Concern::Reaction(body.clone()))
-                }
-                _ if body.reason == converse::Reason::AssistantOpened.word() => {
-                    Some(Concern::Assistant(body.clone()))
-                }
-                _ if body.reason == converse::Reason::AppHome.word() => Some(Concern::Home(body.clone())),
-                _ if body.reason == converse::Reason::SlashCommand.word() => {
-                    Some(Concern::Slash(body.clone()))
-                }
-                _ => None,
+                _ => of_reason(body),
             }
         }
         Fact::TriageDecided(body) if body.choice == Choice::Ack => Some(Concern::Ack(body.clone())),
@@ -123,8 +173,24 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
     }
 }
 
+/// What a delivery that is no message to be weighed is to this follower.
+fn of_reason(body: &DeliveryClassified) -> Option<Concern> {
+    const CONCERNS: [(Reason, fn(DeliveryClassified) -> Concern); 7] = [
+        (Reason::Reaction, Concern::Reaction),
+        (Reason::AssistantOpened, Concern::Assistant),
+        (Reason::AppHome, Concern::Home),
+        (Reason::HomeSetting, Concern::Chosen),
+        (Reason::FormWanted, Concern::Form),
+        (Reason::FormQuestion, Concern::Question),
+        (Reason::SlashCommand, Concern::Slash),
+    ];
+    let concern = CONCERNS.iter().find(|(reason, _)| body.reason == reason.word());
+    concern.map(|(_, concern)| concern(body.clone()))
+}
+
 struct Follower {
     office: Arc<Office>,
+    work: Work,
     /// What it has read.
     read: GlobalPosition,
     /// What its cursor says.
@@ -132,24 +198,29 @@ struct Follower {
 }
 
 impl Follower {
+    /// What an event is to this one.
+    fn concern(&self, event: &Event) -> Option<Concern> {
+        concern(event, &self.office.manner).filter(|concern| self.work.does(concern))
+    }
+
     /// Goes past every event there is.
     async fn catch_up(&mut self, stop: &watch::Receiver<bool>) -> Result<()> {
         let record = self.office.record.clone();
         if self.read == GlobalPosition::default() {
-            self.saved = record.cursor(NAME).await?;
+            self.saved = record.cursor(self.work.name()).await?;
             self.read = self.saved;
         }
         while !*stop.borrow() {
             let events = record.read_all(self.read, EVENTS_MAX).await?;
             let Some(last) = events.last().map(|event| event.global_position) else { break };
-            if events.iter().any(|event| concern(event, &self.office.manner).is_some()) {
+            if events.iter().any(|event| self.concern(event).is_some()) {
                 if !self.under_lease(&events, stop).await? {
                     return Ok(());
                 }
-                record.set_cursor(NAME, last).await?;
+                record.set_cursor(self.work.name(), last).await?;
                 self.saved = last;
             } else if last.0.saturating_sub(self.saved.0) >= UNSAVED_MAX {
-                record.set_cursor(NAME, last).await?;
+                record.set_cursor(self.work.name(), last).await?;
                 self.saved = last;
             }
             self.read = last;
@@ -160,7 +231,7 @@ impl Follower {
     /// Does what `events` ask for, unless another host is at it; whether it was done.
     async fn under_lease(&self, events: &[Event], stop: &watch::Receiver<bool>) -> Result<bool> {
         let (record, ttl_ms) = (&self.office.record, self.office.config.office.lease_ms);
-        let Some(lease) = record.lease(NAME, &self.office.node, ttl_ms).await? else {
+        let Some(lease) = record.lease(self.work.name(), &self.office.node, ttl_ms).await? else {
             pause(AGAIN_MS, &mut stop.clone()).await;
             return Ok(false);
         };
@@ -181,7 +252,7 @@ impl Follower {
         let mut asked = Vec::new();
         let mut rest = Vec::new();
         for event in events {
-            match concern(event, &self.office.manner) {
+            match self.concern(event) {
                 Some(Concern::Message(body)) if body.class == Class::Explicit => {
                     asked.push((event.clone(), Concern::Message(body)));
                 }
@@ -233,6 +304,9 @@ impl Desk {
             Concern::Ack(body) => weigh::react(self, event, &body).await,
             Concern::Emoji => emoji::list(self, event).await,
             Concern::Home(body) => home::opened(self, event, &body).await,
+            Concern::Chosen(body) => home::chosen(self, event, &body).await,
+            Concern::Form(body) => form::wanted(self, event, &body).await,
+            Concern::Question(body) => form::asked(self, event, &body).await,
             Concern::Slash(body) => slash::used(self, event, &body).await,
             Concern::Assistant(body) => assistant::suggested(self, event, &body).await,
             Concern::Seen(body) => {

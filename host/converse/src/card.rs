@@ -4,6 +4,7 @@
 //! same; it names the call's exact arguments and their digest. Deliberately absent: how it looks, which is the
 //! tool's, and whether anybody may answer, which is the gate's.
 
+use crate::arrival::SOURCE_SLACK;
 use crate::live::place;
 use crate::reply::TOOL_SLACK;
 use event::{ApprovalAsked, Fact, PrincipalId, ReplyTo};
@@ -39,7 +40,24 @@ pub fn asking(asked: &ApprovalAsked, arguments: &str, destination: &Value, menti
 #[must_use]
 pub fn decided(asked: &ApprovalAsked, arguments: &str, channel: &str, ts: &str, state: &str) -> Value {
     let mut input = said(asked, arguments);
-    join(&mut input, &json!({ "channel": channel, "ts": ts, "state": state }));
+    let title = format!("Decided: {}", asked.tool);
+    join(&mut input, &json!({ "channel": channel, "ts": ts, "state": state, "title": title }));
+    input
+}
+
+/// `input` with whoever its `state` begins with named as Slack names its members, where they are one of the workspace
+/// that it is for.
+#[must_use]
+pub fn by_member(mut input: Value, by: Option<&PrincipalId>) -> Value {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let named = by.and_then(|by| {
+        let member = format!("person_{SOURCE_SLACK}.{}.", text("team")?);
+        let state = text("state")?.strip_prefix(by.as_str())?.trim_start();
+        Some(json!({ "by": by.as_str().strip_prefix(&member)?, "state": state }))
+    });
+    if let Some(named) = named {
+        join(&mut input, &named);
+    }
     input
 }
 
@@ -116,8 +134,20 @@ fn fields(asked: &ApprovalAsked) -> [(&'static str, String); 4] {
         ("Tool", format!("{} ({})", asked.tool, asked.effect)),
         ("Touches", asked.resource.text().to_owned()),
         ("Wanted by", asked.seat.to_string()),
-        ("Why a person is asked", asked.reason.text().to_owned()),
+        ("Why a person is asked", why(asked.reason.text())),
     ]
+}
+
+/// A no of policy as the reason of a question: the card names the call already, and one policy's own words say more than
+/// its name.
+fn why(reason: &str) -> String {
+    let no = reason.strip_prefix("policy denied ").and_then(|rest| rest.split_once("`: "));
+    let why = no.map_or(reason, |(_, why)| why);
+    let one = why.strip_prefix('`').and_then(|rest| rest.split_once("` forbids it ("));
+    match one.and_then(|(id, because)| Some((id, because.strip_suffix(')')?))) {
+        Some((id, because)) if !because.contains('`') => format!("{because} ({id})"),
+        _ => why.to_owned(),
+    }
 }
 
 fn until(asked: &ApprovalAsked) -> String {
@@ -136,7 +166,7 @@ fn join(input: &mut Value, more: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::{asking, decided, destination, outcome, text};
+    use super::{asking, by_member, decided, destination, outcome, text};
     use event::{
         ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin,
         PrincipalId, ReplyTo, SeatId, Timestamp, TurnId,
@@ -210,6 +240,37 @@ mod tests {
             (&json!("2.0"), &json!("x"), &json!("{}"))
         );
         assert!(input.get("until").is_none());
+    }
+
+    #[test]
+    fn why_a_person_is_asked_is_what_the_policy_says() {
+        for (reason, why) in [
+            (
+                "policy denied `a.b` on `C01: x`: `consequential-asks` forbids it (what goes waits)",
+                "what goes waits (consequential-asks)",
+            ),
+            (
+                "policy denied `a.b` on `x`: `a` forbids it (y) and `b` forbids it (z)",
+                "`a` forbids it (y) and `b` forbids it (z)",
+            ),
+            (
+                "`a.b` does not declare what it may do outside",
+                "`a.b` does not declare what it may do outside",
+            ),
+        ] {
+            assert_eq!(super::why(reason), why);
+        }
+    }
+
+    #[test]
+    fn who_decided_is_named_as_a_member_of_their_own_workspace_alone() {
+        let by = PrincipalId::parse("person_slack.T1.U1").unwrap();
+        let of = |team: &str, state: &str| by_member(json!({"team": team, "state": state}), Some(&by));
+        let said = "person_slack.T1.U1 said yes. It runs once.";
+        assert_eq!(of("T1", said), json!({"team": "T1", "by": "U1", "state": "said yes. It runs once."}));
+        for (team, state) in [("T2", said), ("T1", "Nobody answered.")] {
+            assert_eq!(of(team, state), json!({"team": team, "state": state}));
+        }
     }
 
     #[test]

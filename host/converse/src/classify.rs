@@ -6,6 +6,7 @@
 
 use crate::arrival::{Arrival, EVENT_CALLBACK, SOURCE_TERMINAL};
 use crate::click::BLOCK_ACTIONS;
+use crate::form::{SHORTCUT, VIEW_SUBMISSION};
 use crate::manner::Manner;
 use crate::notation::{is_emoji_only, mentions};
 use crate::readable::readable;
@@ -36,6 +37,9 @@ pub fn classify(
     }
     if arrival.delivery.kind == MESSAGE_ACTION {
         return arrival.of_shortcut(own);
+    }
+    if matches!(arrival.delivery.kind.as_str(), SHORTCUT | VIEW_SUBMISSION) {
+        return arrival.of_form(own);
     }
     if arrival.delivery.kind != EVENT_CALLBACK {
         return of_kind(&arrival.delivery.kind);
@@ -128,9 +132,8 @@ fn of_kind(kind: &str) -> Reason {
         "slash_command" => Reason::SlashCommand,
         "interactive_message" => Reason::BlockAction,
         "block_suggestion" | "dialog_suggestion" => Reason::OptionRequest,
-        "view_submission" | "dialog_submission" => Reason::ViewSubmission,
+        "dialog_submission" => Reason::ViewSubmission,
         "view_closed" | "dialog_cancellation" => Reason::ViewDismissal,
-        "shortcut" | "message_action" => Reason::Shortcut,
         "workflow_step_edit" => Reason::Workflow,
         "hello" | "disconnect" => Reason::ConnectionNotice,
         _ => Reason::UnknownType,

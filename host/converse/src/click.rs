@@ -168,8 +168,11 @@ fn is_set(flag: Option<&Value>) -> bool {
 }
 
 impl Arrival<'_> {
-    /// What a click asks; see [`click`].
+    /// What a click asks; see [`click`] and [`crate::home::chosen`].
     pub(crate) fn of_click(&self, own: Option<&ConnectionIdentified>) -> Reason {
+        if let Some(reason) = crate::home::reason(self.delivery, own) {
+            return reason;
+        }
         match click(self.delivery, own) {
             Ok(Click { says: Says::Approval { .. }, .. }) => Reason::ApprovalAnswer,
             Ok(Click { says: Says::Effect { .. }, .. }) => Reason::EffectAnswer,

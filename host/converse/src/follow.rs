@@ -103,7 +103,7 @@ fn asked(before: &[Event]) -> bool {
 /// asks none.
 fn alone(arrival: &Arrival<'_>, office: &Office) -> Found {
     let reason = match reason_of(arrival, office) {
-        reason @ (Reason::ApprovalAnswer | Reason::EffectAnswer) => reason,
+        reason @ (Reason::ApprovalAnswer | Reason::EffectAnswer | Reason::FormQuestion) => reason,
         reason if reason.class() == Class::Explicit => Reason::IncompleteMessage,
         reason => reason,
     };

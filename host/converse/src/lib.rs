@@ -19,6 +19,8 @@ mod click;
 pub mod command;
 mod files;
 mod follow;
+pub mod form;
+pub mod home;
 pub mod live;
 mod manner;
 pub mod mute;

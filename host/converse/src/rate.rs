@@ -51,7 +51,7 @@ fn paces(tool: &str) -> Vec<Of> {
     let channel =
         || Of { name: "chat.postMessage", pace: Pace { burst: 2, every_ms: 1_000 }, by_channel: true };
     match tool {
-        "slack.post" | "slack.card" | "slack.ask" => vec![posts(), channel()],
+        "slack.post" | "slack.card" | "slack.ask" | "slack.begin" => vec![posts(), channel()],
         "slack.progress" => vec![posts(), of_team("progress", a_minute(60)), channel()],
         "slack.card-update" | "slack.ask-update" | "slack.complete" => vec![updates()],
         "slack.progress-change" => vec![of_team("progress-change", a_minute(25)), updates()],
@@ -60,6 +60,8 @@ fn paces(tool: &str) -> Vec<Of> {
         "slack.assistant-thread" => vec![of_team("assistant.threads", a_minute(50))],
         "slack.whisper" => vec![of_team("chat.postEphemeral", a_minute(100))],
         "slack.react" => vec![of_team("reactions.add", a_minute(50))],
+        "slack.home" => vec![of_team("views.publish", a_minute(100))],
+        "slack.form" => vec![of_team("views.open", a_minute(100))],
         "slack.emoji" => vec![of_team("emoji.list", a_minute(20))],
         _ => Vec::new(),
     }

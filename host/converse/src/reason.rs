@@ -124,16 +124,22 @@ reasons! {
     ApprovalAnswer "approval-answer" Explicit,
     /// Somebody of the workspace said with a button what became of an effect; whether it counts, the gate says.
     EffectAnswer "effect-answer" Explicit,
+    /// Somebody of the workspace chose something on their Home tab; whether it counts, the record says.
+    HomeSetting "home-setting" Ignored,
     /// Somebody used another button, a menu or another element.
     BlockAction "block-action" Ignored,
     /// Somebody asked for the options of a menu.
     OptionRequest "option-request" Ignored,
-    /// Somebody submitted a form.
+    /// Somebody of the workspace asks the office something with its form; it is asked where they want it answered.
+    FormQuestion "form-question" Explicit,
+    /// Somebody submitted another form.
     ViewSubmission "view-submission" Ignored,
     /// Somebody dismissed a form.
     ViewDismissal "view-dismissal" Ignored,
     /// Somebody of the workspace asks the office about a message, with a shortcut on it.
     MessageShortcut "message-shortcut" Explicit,
+    /// Somebody of the workspace wants the form in which the office is asked something.
+    FormWanted "form-wanted" Ignored,
     /// Somebody used another shortcut.
     Shortcut "shortcut" Ignored,
     /// Somebody used the office's slash command.

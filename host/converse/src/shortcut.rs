@@ -2,7 +2,7 @@
 //!
 //! It is taken as a message of whoever used it, in the thread of the message it was used on, which it quotes: so what
 //! holds of a question holds of it, and nobody asks in another's name. Deliberately absent: shortcuts without a message,
-//! which could only open a form, and what opens one is not kept.
+//! which open a form ([`crate::form`]).
 
 use crate::arrival::{Arrival, SOURCE_SLACK, is_plain, teams_of};
 use crate::click::member;

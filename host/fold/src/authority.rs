@@ -372,6 +372,12 @@ fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(
     }
 }
 
+/// Whether a seat holds the grant to state facts of `kind` that are the office's.
+#[must_use]
+pub fn may_state_kind(seat: &SeatCreated, kind: &str) -> bool {
+    seat.grants.iter().any(|grant| grant == EVERY_FACT || grant.strip_prefix("record:") == Some(kind))
+}
+
 /// The seat, which holds the grant to state `kind`.
 fn has_right(
     seat: &SeatId,
@@ -379,9 +385,8 @@ fn has_right(
     look: &dyn Fn(&str) -> Look,
 ) -> Result<SeatCreated, Unsettled> {
     let own: Option<SeatCreated> = row(look, setting::seat(seat))?;
-    let wanted = format!("record:{kind}");
-    let has = |own: &SeatCreated| own.grants.contains(&wanted) || own.grants.iter().any(|g| g == EVERY_FACT);
-    own.filter(has).ok_or_else(|| NoAuthority::NoGrant { seat: seat.clone(), kind }.into())
+    own.filter(|own| may_state_kind(own, kind))
+        .ok_or_else(|| NoAuthority::NoGrant { seat: seat.clone(), kind }.into())
 }
 
 /// A set in a sentence.

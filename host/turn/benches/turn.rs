@@ -145,6 +145,8 @@ impl Shelf {
             spec("slack.emoji", EffectClass::Read, Touches::Plugin),
             spec("slack.file", EffectClass::Read, Touches::Plugin),
             spec("slack.home", EffectClass::External, to("/user")),
+            spec("slack.form", EffectClass::External, to("/user")),
+            spec("slack.begin", EffectClass::External, to("/to")),
             spec("terminal.say", EffectClass::Write, to("/session")),
             spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into())),
         ]

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::card::{Field, context, decided, fields_of, header, in_fences, plain};
+use crate::card::{Field, context, decided, fields_of, header, in_fences, named_before, plain};
 use crate::ids::{Action, ChannelId, EffectKey, Ts, UserId};
 use crate::message::{asked, body, fallback, in_thread, named, section};
-use crate::text::Untrusted;
+use crate::text::{Mention, Untrusted};
 use crate::tools::{mentions, placed};
 
 /// The most answers that one question has: more is a form.
@@ -64,6 +64,8 @@ pub struct Answered {
     #[serde(default)]
     quoted: String,
     state: String,
+    /// Whom the state is of: named before it.
+    by: Option<UserId>,
 }
 
 /// Posts a question.
@@ -93,11 +95,13 @@ pub fn ask(input: Ask, key: &str, api: &Api) -> Result<Value, Failure> {
 /// # Errors
 /// See [`Api::send`].
 pub fn answered(input: Answered, api: &Api) -> Result<Value, Failure> {
-    let mut blocks = vec![header(&input.title), decided(&input.state)];
+    let by = input.by.map(Mention::new);
+    let mut blocks = vec![header(&input.title), decided(&input.state, by.as_ref())];
     blocks.extend(fields_of(&input.fields));
     blocks.extend(quoted(&input.quoted));
     let said = format!("{}: {}", input.title, input.state);
-    let mut update = body(&input.channel, fallback("", Untrusted::new(&said)), blocks);
+    let calls = named_before(by.as_ref());
+    let mut update = body(&input.channel, fallback(&calls, Untrusted::new(&said)), blocks);
     update.insert("ts".to_owned(), json!(input.ts.as_str()));
     api.send("chat.update", &Value::Object(update))?;
     Ok(json!({ "channel": input.channel.as_str(), "ts": input.ts.as_str() }))
@@ -168,6 +172,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\\\\u0060"), "nothing ends the code block: {text}");
+    }
+
+    #[test]
+    fn whoever_answered_is_named_once_before_what_they_said() {
+        let input = json!({"channel": "C012", "ts": "2.0", "title": "Did it?", "state": "looked <!here>", "by": "U012"});
+        let (_, asked) = asked_of(call("slack.ask-update", input), &[Told::Ok(json!({"ok": true}))]);
+        assert_eq!(asked[0].1["blocks"][1]["text"]["text"], "<@U012> looked &lt;!here&gt;");
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub fn compose_card(card: &Card, place: &Place, until: &str, key: &EffectKey) ->
     }
     blocks.extend(fields_of(&card.fields));
     blocks.extend(arguments);
-    blocks.push(context(&[&about_arguments(card, is_cut), until]));
+    blocks.push(context(&[until, &about_arguments(card, is_cut)]));
     blocks.push(buttons(card, is_cut));
     let mut body = body(place.channel, fallback(&calls, Untrusted::new(&card.title)), blocks);
     in_thread(&mut body, place.thread);
@@ -92,19 +92,25 @@ pub fn compose_card(card: &Card, place: &Place, until: &str, key: &EffectKey) ->
     Ok(Value::Object(body))
 }
 
-/// The body of `chat.update` for a card that was decided: the same card with `state` in place of its buttons.
+/// The body of `chat.update` for a card that was decided: the same card with `state` in place of its buttons, after
+/// `by` where it is known by whom.
 ///
 /// # Errors
 /// As [`check`].
-pub fn compose_decided(card: &Card, channel: &ChannelId, ts: &Ts, state: &str) -> Result<Value, Failure> {
+pub fn compose_decided(
+    card: &Card,
+    (channel, ts): (&ChannelId, &Ts),
+    state: &str,
+    by: Option<&Mention>,
+) -> Result<Value, Failure> {
     check(card)?;
     let (arguments, is_cut) = arguments(card);
-    let mut blocks = vec![header(&card.title), decided(state)];
+    let mut blocks = vec![header(&card.title), decided(state, by)];
     blocks.extend(fields_of(&card.fields));
     blocks.extend(arguments);
     blocks.push(context(&[&about_arguments(card, is_cut)]));
     let said = format!("{}: {state}", card.title);
-    let mut body = body(channel, fallback("", Untrusted::new(&said)), blocks);
+    let mut body = body(channel, fallback(&named_before(by), Untrusted::new(&said)), blocks);
     body.insert("ts".to_owned(), json!(ts.as_str()));
     Ok(Value::Object(body))
 }
@@ -185,8 +191,20 @@ pub(crate) fn context(lines: &[&str]) -> Value {
     json!({ "type": "context", "elements": elements })
 }
 
-pub(crate) fn decided(state: &str) -> Value {
-    json!({ "type": "section", "text": plain(state, STATE_CHARS_MAX) })
+/// How it was decided, after the name of whoever decided it.
+pub(crate) fn decided(state: &str, by: Option<&Mention>) -> Value {
+    match by {
+        None => json!({ "type": "section", "text": plain(state, STATE_CHARS_MAX) }),
+        Some(_) => {
+            let (shown, _) = Untrusted::new(state).head(STATE_CHARS_MAX);
+            section(&format!("{}{}", named_before(by), shown.escaped()))
+        }
+    }
+}
+
+/// A person's name with a space behind it; a change of a message notifies nobody.
+pub(crate) fn named_before(by: Option<&Mention>) -> String {
+    by.map_or(String::new(), |by| asked(std::slice::from_ref(by)))
 }
 
 fn buttons(card: &Card, is_cut: bool) -> Value {

@@ -1,5 +1,6 @@
 //! The tools as a model sees them.
 
+mod home;
 mod live;
 
 use guest::Definition;
@@ -13,8 +14,8 @@ pub const TEAM: &str = "team";
 
 /// Every tool of the plugin.
 pub fn all() -> Vec<Definition> {
-    let mut all =
-        vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), home(), file()];
+    let mut all = vec![post(), card(), card_update(), whisper(), react(), identity(), emoji(), file()];
+    all.extend(home::all());
     all.extend(live::all());
     all.into_iter().map(in_a_workspace).collect()
 }
@@ -209,6 +210,12 @@ fn card() -> Definition {
     }
 }
 
+/// Who decided something.
+fn by() -> Value {
+    json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$",
+        "description": "Who is named before it. Filled by the host, never from text." })
+}
+
 fn card_update() -> Definition {
     Definition {
         name: "slack.card-update",
@@ -216,6 +223,7 @@ fn card_update() -> Definition {
         input_schema: card_input(&[
             ("ts", ts("The card's own ts."), true),
             ("state", json!({ "type": "string", "minLength": 1, "description": "What was decided." }), true),
+            ("by", by(), false),
         ]),
         output_schema: json!({
             "type": "object",
@@ -267,30 +275,6 @@ fn react() -> Definition {
         description: "Put an emoji on a Slack message. Done when it is there, also when it was there before.",
         input_schema: schema.clone(),
         output_schema: schema,
-    }
-}
-
-fn home() -> Definition {
-    let user =
-        json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Whose Home it is." });
-    Definition {
-        name: "slack.home",
-        description: "Show something on the Home tab of one person, in place of what was there. Nobody is notified.",
-        input_schema: json!({
-            "type": "object",
-            "properties": {
-                "user": user,
-                "text": { "type": "string", "minLength": 1, "maxLength": TEXT_TAKEN_CHARS_MAX },
-            },
-            "required": ["user", "text"],
-            "additionalProperties": false,
-        }),
-        output_schema: json!({
-            "type": "object",
-            "properties": { "user": user },
-            "required": ["user"],
-            "additionalProperties": false,
-        }),
     }
 }
 

@@ -63,6 +63,13 @@ pub fn failure_of(method: &str, body: &Value) -> Failure {
         "user_not_found" | "team_not_found" | "no_item_specified" => {
             (Kind::NotFound, "there is no such thing")
         }
+        "expired_trigger_id"
+        | "exchanged_trigger_id"
+        | "invalid_trigger_id"
+        | "trigger_expired"
+        | "trigger_exchanged" => {
+            (Kind::NotFound, "what opens a form counts once, for three seconds: use the shortcut again")
+        }
         "invalid_name" | "no_reaction" => (Kind::InvalidInput, "there is no such emoji in the workspace"),
         "msg_too_long"
         | "msg_blocks_too_long"

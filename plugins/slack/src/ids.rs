@@ -11,6 +11,11 @@ const ID_CHARS_MAX: usize = 32;
 const EMOJI_CHARS_MAX: usize = 100;
 /// The longest name of an effect, in characters; the same limit as the host has for any id.
 const KEY_CHARS_MAX: usize = 200;
+/// The longest name of a thing, in characters: with its number and the name of an effect it stays below what Slack
+/// takes as the id of a block.
+const THING_CHARS_MAX: usize = 48;
+/// The longest trigger, in characters; Slack's own have about 60.
+const TRIGGER_CHARS_MAX: usize = 200;
 /// How much of a bad id a message repeats, in characters.
 const EXCERPT_CHARS_MAX: usize = 60;
 
@@ -74,6 +79,25 @@ id!(
     /// A call that waits for a person's yes: what a button of its card carries, and says nothing else.
     ApprovalId, "the id of an approval, such as approval_0123abcd", is_approval
 );
+id!(
+    /// What a menu or a button is about, or one of its options: it says nothing else.
+    Thing, "a plain id of letters, digits and `.`, `-`, `_`, `:`", is_thing
+);
+id!(
+    /// A channel, or a person, whose direct messages with the app are meant.
+    Whither, "the id of a channel or of a person, such as C0123ABCD", is_whither
+);
+id!(
+    /// What Slack gives with a click or a shortcut, once and for three seconds, to open a form with.
+    Trigger, "what opens a form", is_trigger
+);
+
+impl Whither {
+    /// As a channel: Slack takes a person's id for the direct messages with them.
+    pub fn channel(&self) -> ChannelId {
+        ChannelId(self.0.clone())
+    }
+}
 
 /// The name of an effect, as the metadata of a message carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +145,24 @@ fn is_action(text: &str) -> bool {
 
 fn is_channel(text: &str) -> bool {
     is_id(text, &['C', 'D', 'G'])
+}
+
+/// Letters, digits and what ids are joined with, at most `chars_max`.
+fn is_plain(text: &str, chars_max: usize) -> bool {
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':');
+    !text.is_empty() && text.len() <= chars_max && text.bytes().all(is_part)
+}
+
+fn is_thing(text: &str) -> bool {
+    is_plain(text, THING_CHARS_MAX)
+}
+
+fn is_whither(text: &str) -> bool {
+    is_channel(text) || is_user(text)
+}
+
+fn is_trigger(text: &str) -> bool {
+    is_plain(text, TRIGGER_CHARS_MAX)
 }
 
 fn is_file(text: &str) -> bool {

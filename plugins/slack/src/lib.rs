@@ -1,4 +1,5 @@
-//! Slack as a destination: messages, reactions, the cards of calls that wait for a yes, and who the bot is.
+//! Slack as a destination: messages, reactions, the cards of calls that wait for a yes, Homes and forms, and who the bot
+//! is.
 //!
 //! Every message is composed in one place ([`message`]), where text is text and a mention is made by its
 //! constructor alone; ids are types ([`ids`]), so nothing else reaches the API. The bot's token is put into
@@ -14,6 +15,8 @@ mod card;
 mod definitions;
 mod errors;
 mod file;
+mod form;
+mod home;
 mod ids;
 mod long;
 mod markdown;
@@ -57,6 +60,12 @@ fn recalled(effect: &Effect, host: &dyn Host, wire: &dyn Wire) -> Result<Memory,
         "slack.post" | "slack.card" | "slack.ask" | "slack.progress" => {
             recall::message(effect, &Api::open(host, wire)?)
         }
+        "slack.begin" if effect.read::<form::Begin>()?.place().is_some() => {
+            recall::message(effect, &Api::open(host, wire)?)
+        }
+        "slack.begin" => {
+            Ok(Memory::CannotSay("which conversation are a person's direct messages, nobody said".to_owned()))
+        }
         other => Ok(Memory::CannotSay(format!("`{other}` leaves nothing that says which effect it was"))),
     }
 }
@@ -80,7 +89,9 @@ fn answer(call: &Call, host: &dyn Host, wire: &dyn Wire) -> Result<Value, Failur
         "slack.card-update" => tools::card_update(call.read()?, &Api::open(host, wire)?),
         "slack.whisper" => tools::whisper(call.read()?, &Api::open(host, wire)?),
         "slack.react" => tools::react(call.read()?, &Api::open(host, wire)?),
-        "slack.home" => tools::home(call.read()?, &Api::open(host, wire)?),
+        "slack.home" => home::publish(&call.read()?, &call.key, &Api::open(host, wire)?),
+        "slack.form" => form::open(&call.read()?, &Api::open(host, wire)?),
+        "slack.begin" => form::begin(&call.read()?, &call.key, &Api::open(host, wire)?),
         "slack.emoji" => tools::emoji(call.read()?, &Api::open(host, wire)?),
         "slack.file" => file::read(&call.read()?, &Api::open(host, wire)?),
         "slack.identity" => tools::identity(call.read()?, &Api::open(host, wire)?),

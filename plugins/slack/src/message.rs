@@ -123,23 +123,6 @@ pub fn compose_whisper(
     Ok(Value::Object(body))
 }
 
-/// The body of `views.publish`: the Home tab of `user`. What does not fit is left out, and the last line says so.
-///
-/// # Errors
-/// [`Kind::InvalidInput`] when there is nothing to show.
-pub fn compose_home(user: &UserId, text: Untrusted) -> Result<Value, Failure> {
-    if text.is_blank() {
-        return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to show"));
-    }
-    let parts = parts("", text);
-    let mut blocks: Vec<Value> = parts.iter().take(1).flatten().map(|text| section(text)).collect();
-    if parts.len() > 1 {
-        blocks.truncate(BLOCKS_MAX - 1);
-        blocks.push(section("_There is more than fits here._"));
-    }
-    Ok(json!({ "user_id": user.as_str(), "view": { "type": "home", "blocks": blocks } }))
-}
-
 /// What every text that leaves has in common, whichever method takes it. `text` and what stands in `blocks` are
 /// escaped already.
 pub fn body(channel: &ChannelId, text: String, blocks: Vec<Value>) -> Map<String, Value> {
@@ -196,8 +179,8 @@ pub fn asked(mentions: &[Mention]) -> String {
     mentions.iter().map(|mention| format!("{} ", mention.written())).collect()
 }
 
-/// The texts of the blocks of each message, read as Markdown; `asked` stands before the first.
-fn parts(asked: &str, text: Untrusted) -> Vec<Vec<String>> {
+/// The texts of the blocks of a text, read as Markdown; `asked` stands before the first.
+pub(crate) fn sections(asked: &str, text: Untrusted) -> Vec<String> {
     let first = SECTION_CHARS_MAX - asked.len().min(SECTION_CHARS_MAX);
     let mut sections = pieces(&blocks(text.raw()), first, SECTION_CHARS_MAX);
     if sections.is_empty() {
@@ -207,9 +190,14 @@ fn parts(asked: &str, text: Untrusted) -> Vec<Vec<String>> {
     if let Some(first) = sections.first_mut() {
         first.insert_str(0, asked);
     }
+    sections
+}
+
+/// The same, for each message.
+fn parts(asked: &str, text: Untrusted) -> Vec<Vec<String>> {
     let mut parts: Vec<Vec<String>> = Vec::new();
     let mut used = 0;
-    for section in sections {
+    for section in sections(asked, text) {
         let size = section.encode_utf16().count();
         let fits = parts.last().is_some_and(|part| part.len() < BLOCKS_MAX) && used + size <= TEXT_CHARS_MAX;
         if !fits {
@@ -238,14 +226,14 @@ pub fn fallback(asked: &str, text: Untrusted) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use proptest::prelude::*;
 
     use super::*;
     use crate::ids::UserId;
 
     /// Texts that ping people in programs that are not careful.
-    const CORPUS: [&str; 21] = [
+    pub const CORPUS: [&str; 21] = [
         "<!here>",
         "<!channel>",
         "<!everyone>",
@@ -284,7 +272,7 @@ mod tests {
     }
 
     /// Calls `see` with every string, key or value, of a JSON value.
-    fn walk(value: &Value, see: &mut dyn FnMut(&str)) {
+    pub fn walk(value: &Value, see: &mut dyn FnMut(&str)) {
         match value {
             Value::String(text) => see(text),
             Value::Array(items) => items.iter().for_each(|item| walk(item, see)),
@@ -297,7 +285,7 @@ mod tests {
     }
 
     /// Every `mrkdwn` object of a JSON value.
-    fn mrkdwn(value: &Value) -> Vec<&Value> {
+    pub fn mrkdwn(value: &Value) -> Vec<&Value> {
         let own = (value.get("type") == Some(&json!("mrkdwn"))).then_some(value);
         let within: Vec<&Value> = match value {
             Value::Array(items) => items.iter().flat_map(mrkdwn).collect(),
@@ -396,20 +384,6 @@ mod tests {
         let fallback = body["text"].as_str().unwrap();
         assert!(fallback.chars().count() <= FALLBACK_CHARS_MAX, "{}", fallback.len());
         assert!(fallback.ends_with('…'));
-    }
-
-    #[test]
-    fn a_home_is_as_harmless_as_a_message_and_says_when_something_is_left_out() {
-        let user = UserId::try_from("U012".to_owned()).unwrap();
-        let home = |text: &str| compose_home(&user, Untrusted::new(text)).unwrap();
-        for text in CORPUS {
-            let shown = home(text);
-            assert!(mrkdwn(&shown).iter().all(|text| text["verbatim"] == json!(true)));
-            walk(&shown["view"], &mut |text| assert!(!text.contains("<!") && !text.contains("<@"), "{text}"));
-        }
-        let blocks =
-            home(&"A sentence of some length. ".repeat(900))["view"]["blocks"].as_array().unwrap().clone();
-        assert!(blocks.last().unwrap()["text"]["text"].as_str().unwrap().contains("more than fits"));
     }
 
     #[test]

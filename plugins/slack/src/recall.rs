@@ -28,6 +28,7 @@ const PAGES_MAX: usize = 10;
 /// What a post was made with, as far as it says where.
 #[derive(Debug, Deserialize)]
 struct Posted {
+    #[serde(alias = "to")]
     channel: ChannelId,
     thread_ts: Option<Ts>,
     #[serde(default)]

@@ -8,7 +8,7 @@ use crate::api::{Api, Said};
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
 use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
 use crate::long::{self, Posted};
-use crate::message::{Message, compose_home, compose_whisper};
+use crate::message::{Message, compose_whisper};
 use crate::stream::{self, Recipient};
 use crate::text::{Mention, Untrusted};
 
@@ -144,6 +144,8 @@ pub struct DecidedCard {
     arguments: String,
     digest: String,
     state: String,
+    /// Whom the state is of: named before it.
+    by: Option<UserId>,
 }
 
 /// Changes a card to what was decided.
@@ -151,9 +153,10 @@ pub struct DecidedCard {
 /// # Errors
 /// See [`compose_decided`] and [`Api::send`].
 pub fn card_update(input: DecidedCard, api: &Api) -> Result<Value, Failure> {
-    let DecidedCard { channel, ts, approval, title, fields, arguments, digest, state } = input;
+    let DecidedCard { channel, ts, approval, title, fields, arguments, digest, state, by } = input;
     let card = Card { approval, title, fields, arguments, digest };
-    api.send("chat.update", &compose_decided(&card, &channel, &ts, &state)?)?;
+    let by = by.map(Mention::new);
+    api.send("chat.update", &compose_decided(&card, (&channel, &ts), &state, by.as_ref())?)?;
     Ok(json!({ "channel": channel.as_str(), "ts": ts.as_str() }))
 }
 
@@ -176,23 +179,6 @@ pub fn whisper(input: Whisper, api: &Api) -> Result<Value, Failure> {
     let body = compose_whisper(&input.channel, input.thread_ts.as_ref(), &input.user, text)?;
     api.send("chat.postEphemeral", &body)?;
     Ok(json!({ "channel": input.channel.as_str(), "user": input.user.as_str() }))
-}
-
-/// The input of `slack.home`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Home {
-    user: UserId,
-    text: String,
-}
-
-/// Shows something on the Home tab of one person.
-///
-/// # Errors
-/// See [`compose_home`] and [`Api::send`].
-pub fn home(input: Home, api: &Api) -> Result<Value, Failure> {
-    api.send("views.publish", &compose_home(&input.user, Untrusted::new(&input.text))?)?;
-    Ok(json!({ "user": input.user.as_str() }))
 }
 
 /// The input of `slack.react`.

@@ -62,6 +62,12 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
     };
     let input = card::decided(&asked, &arguments(&asked), channel, ts, &state);
     let input = card::where_it_was(input, told.input.as_ref());
+    let by = match fact {
+        Fact::ApprovalGiven(body) => Some(&body.by),
+        Fact::ApprovalDenied(body) => Some(&body.by),
+        _ => given_by,
+    };
+    let input = card::by_member(input, by);
     let mut duty = duty(event, event, &asked, card::TOOL_CARD_UPDATE, input);
     duty.label = label.join(&event.label);
     if let Fact::ApprovalDenied(body) = fact

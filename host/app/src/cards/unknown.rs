@@ -95,7 +95,7 @@ pub(super) async fn stated(desk: &Desk<'_>, event: &Event, body: &EffectStated) 
     let Some(meant) = meant(desk, body.effect.clone()).await? else { return Ok(()) };
     let (arguments, state) = (meant.arguments(), question::state(&body.by, body.happened));
     let input = question::answered(&meant.unknown(&arguments), (channel, ts), &state);
-    let input = card::where_it_was(input, told.input.as_ref());
+    let input = card::by_member(card::where_it_was(input, told.input.as_ref()), Some(&body.by));
     done(desk, meant.duty(event, TOOL_ASK_UPDATE, input)).await
 }
 

@@ -40,6 +40,36 @@ pub async fn show(record: &Record, now: Timestamp) -> Result<String> {
     Ok(text)
 }
 
+/// The purse at `now` in a few lines of Markdown, for who looks at it in passing: what is left of each budget.
+///
+/// # Errors
+/// When the record cannot be read.
+pub async fn brief(record: &Record, now: Timestamp) -> Result<String> {
+    let mut text = String::new();
+    for budget in &all(record).await? {
+        let row = row(record, budget, now).await?;
+        let [name, _, limit, settled, held, unknown, left, anew] = row.as_slice() else {
+            let _ = writeln!(text, "- {}", row.join(", "));
+            continue;
+        };
+        // The day is enough in passing.
+        let anew = anew.get(..10).unwrap_or(anew);
+        let _ = writeln!(
+            text,
+            "- **{name}**: {left} of {limit} left (settled {settled}, held {held}, unknown {unknown}); starts anew {anew}"
+        );
+        let subject = RefusalSubject::Budget(name.clone());
+        let stands: Option<RefusalRow> = decode(record.row(Refusals.name(), &key(&subject)).await?.as_ref());
+        if let Some(stands) = stands.filter(|stands| stands.stands(now)) {
+            let _ = writeln!(text, "  refused: {}", crate::show::short(&stands.raised.reason));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("No budget is set.");
+    }
+    Ok(text)
+}
+
 async fn row(record: &Record, budget: &BudgetRow, now: Timestamp) -> Result<Vec<String>> {
     let set = &budget.set;
     let (name, limit) = (set.budget.clone(), set.limit.to_string());

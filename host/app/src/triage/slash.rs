@@ -1,25 +1,20 @@
-//! The slash command: the mode of a channel, told to whoever asks and set for whoever holds the owner's seat.
+//! The slash command: the mode of a channel, told to whoever asks and set for whoever holds a seat that may.
 //!
 //! Deliberately absent: who may set one, which the record says, as of any fact.
 
-use super::{Desk, weigh};
+use super::{Desk, mode, weigh};
 use crate::account::Linked;
-use crate::owner;
 use anyhow::Result;
 use converse::command::{Command, Wish, command};
-use event::{
-    Actor, DeliveryClassified, Event, EventId, Expected, Fact, Label, ModeSet, Proposed, SeatId, StreamName,
-};
-use fold::{decode, setting};
+use event::{DeliveryClassified, Event, Fact, ModeSet, PrincipalId};
 use gate::{Call, Passed, Payload};
-use record::Error;
 use serde_json::json;
 
 /// What the duty of answering one is called.
 const ANSWER: &str = "slash";
 /// What is said to whoever wants something else.
 const USAGE: &str = "`/chancery mode` tells how readily I speak here; `/chancery mode quiet`, `reserved`, `proactive` or \
-    `eager` sets it, for the owner of this office. `/chancery connect SERVICE` connects your account there, `/chancery disconnect \
+    `eager` sets it, for the owner of this office; my Home tab shows the settings too. `/chancery connect SERVICE` connects your account there, `/chancery disconnect \
     SERVICE` takes it back. To ask me something, mention me.";
 
 /// Does what the command says and tells the person who used it, once.
@@ -37,9 +32,12 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
         Wish::Set(mode) => {
             let by = format!("set with a slash command by {}", command.by);
             let set = ModeSet { channel: command.channel.clone(), mode, reason: by };
-            set_as(desk, &command, &delivery.id, set).await?
+            match mode::set(desk, &command.by, &delivery.id, set).await? {
+                Ok(()) => format!("I am `{mode}` in this channel from now on."),
+                Err(why) => why,
+            }
         }
-        Wish::Connect(service) => connecting(desk, &service, &command)?,
+        Wish::Connect(service) => connecting(desk, &service, &command.by)?,
         Wish::Disconnect(service) => {
             crate::account::disconnect(&desk.office.config, &desk.office.record, &service, &command.by)
                 .await?
@@ -59,53 +57,38 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
     Ok(())
 }
 
+/// What is said beside a link that connects an account.
+pub(super) const YOURS: &str = "The link is yours alone: whoever opens it connects an account to you. What I read with it \
+    I tell nobody but you.";
+
 /// The private card's words for whoever wants to connect an account.
-fn connecting(desk: &Desk, service: &str, command: &Command) -> Result<String> {
-    let office = &desk.office;
-    let Some(linked) = Linked::of(&office.config, &office.record, office.clock.clone())? else {
-        return Ok(
-            "Accounts are connected at this office's terminal: it says no address where browsers reach it."
-                .to_owned(),
-        );
-    };
-    Ok(match linked.link(service, &command.by) {
-        Ok(link) => format!(
-            "[Connect your account at {service}]({link}) within ten minutes. The link is yours alone: whoever opens it \
-             connects an account to you. What I read with it I tell nobody but you."
-        ),
-        Err(error) => format!("That cannot be connected: {error}."),
+fn connecting(desk: &Desk, service: &str, by: &PrincipalId) -> Result<String> {
+    Ok(match link(desk, service, by)? {
+        Ok(link) => format!("[Connect your account at {service}]({link}) within ten minutes. {YOURS}"),
+        Err(why) => why,
     })
 }
 
+/// The link by which `by` connects an account at `service`; what is said to them when there is none.
+///
+/// # Errors
+/// When the way out cannot be made.
+pub(super) fn link(desk: &Desk, service: &str, by: &PrincipalId) -> Result<Result<String, String>> {
+    let office = &desk.office;
+    let Some(linked) = Linked::of(&office.config, &office.record, office.clock.clone())? else {
+        let why =
+            "Accounts are connected at this office's terminal: it says no address where browsers reach it.";
+        return Ok(Err(why.to_owned()));
+    };
+    Ok(linked.link(service, by).map_err(|error| format!("That cannot be connected: {error}.")))
+}
+
 async fn told(desk: &Desk, command: &Command) -> Result<String> {
-    let set = desk.office.record.row("setting", &setting::mode(&command.channel)).await?;
-    let set: Option<ModeSet> = decode(set.as_ref());
-    let mode = desk.office.manner.mode_of(&command.channel, set.map(|set| set.mode));
+    let mode = mode::of(desk, &command.channel).await?;
     let weighs = if desk.office.manner.weighs {
         ""
     } else {
         " Nothing is weighed here: no small model is configured."
     };
     Ok(format!("I am `{mode}` in this channel.{weighs}"))
-}
-
-/// Sets it in the person's own name, in the owner's seat: the record refuses whoever does not hold that.
-async fn set_as(desk: &Desk, command: &Command, delivery: &EventId, set: ModeSet) -> Result<String> {
-    let mode = set.mode;
-    let seat = SeatId::parse(owner::SEAT)?;
-    let event = Proposed {
-        id: EventId::derived(&["mode.set", delivery.as_str()]),
-        actor: Actor { principal: command.by.clone(), seat: Some(seat) },
-        cause: Some(delivery.clone()),
-        label: Label::host(),
-        fact: set.into(),
-    };
-    let stream = StreamName::new("mode", &command.channel);
-    match desk.office.record.append(stream, Expected::Any, vec![event]).await {
-        Ok(_) | Err(Error::IdTaken { .. }) => Ok(format!("I am `{mode}` in this channel from now on.")),
-        Err(Error::NoAuthority { .. }) => {
-            Ok("Only the owner of this office sets how readily I speak; nothing has changed.".to_owned())
-        }
-        Err(error) => Err(error.into()),
-    }
 }

@@ -6,10 +6,13 @@
 //!   record is readable by more than may do that and lasts longer than they do, so a digest stands in their
 //!   place. It keeps two clicks apart and shows that a capability came. Nothing uses them at this depth; what
 //!   will, takes them from the request before it gets here.
+//! - What opens the office's own form ([`converse::form`]) stays as it is: whichever host of the record takes the
+//!   shortcut up opens the form with it. It counts once, for three seconds, and for nobody without the app's token.
 //! - A number that canonical JSON would round becomes a string of its digits, so that the record keeps it.
 //!
 //! What people wrote is not looked at: a secret that somebody pastes into a message is theirs to take back.
 
+use converse::form::FORM_QUESTION;
 use event::Digest;
 use event::canon::INTEGER_MAX;
 use serde_json::{Number, Value};
@@ -35,7 +38,13 @@ pub fn kept(mut payload: Value) -> Value {
     if let Value::Object(fields) = &mut payload {
         fields.remove("token");
     }
+    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    let opens = text("type") == Some("shortcut") && text("callback_id") == Some(FORM_QUESTION);
+    let trigger = payload.get("trigger_id").filter(|_| opens).cloned();
     keep(&mut payload);
+    if let (Some(fields), Some(trigger)) = (payload.as_object_mut(), trigger.filter(Value::is_string)) {
+        fields.insert("trigger_id".to_owned(), trigger);
+    }
     payload
 }
 
@@ -94,6 +103,25 @@ mod tests {
         assert_eq!(kept["event"]["text"], "token");
         assert_eq!(kept["state"]["values"]["secret"]["secret"]["value"], "kept");
         assert_eq!(kept["empty"]["token"], "");
+    }
+
+    #[test]
+    fn only_the_shortcut_of_the_form_keeps_what_opens_one() {
+        let of = |kind: &str, callback: &str| {
+            let payload = json!({"type": kind, "callback_id": callback, "trigger_id": "1.2.abc",
+                "user": {"trigger_id": "3.4.d"}, "response_url": "https://hooks.slack.com/x"});
+            super::kept(payload)
+        };
+        let opens = of("shortcut", "chancery.question");
+        assert_eq!(opens["trigger_id"], "1.2.abc");
+        for kept in [&opens["user"]["trigger_id"], &opens["response_url"]] {
+            assert!(kept.as_str().unwrap().starts_with("sha256:"), "{kept}");
+        }
+        for (kind, callback) in
+            [("shortcut", "other"), ("message_action", "chancery.question"), ("view_submission", "")]
+        {
+            assert!(of(kind, callback)["trigger_id"].as_str().unwrap().starts_with("sha256:"), "{kind}");
+        }
     }
 
     #[test]

@@ -227,6 +227,8 @@ impl Catalogue for Shelf {
             spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
             spec("slack.file", EffectClass::Read, Touches::Plugin, json!({"file": text})),
             spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
+            spec("slack.form", EffectClass::External, to("/user"), json!({"user": text})),
+            spec("slack.begin", EffectClass::External, to("/to"), json!({"to": text, "text": text})),
             spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
             can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
             spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),

@@ -30,7 +30,7 @@ fn asked(card: &Card) -> Value {
 }
 
 fn updated(card: &Card, state: &str) -> Value {
-    compose_decided(card, &id::<ChannelId>("C012"), &id::<Ts>("2.0"), state).unwrap()
+    compose_decided(card, (&id::<ChannelId>("C012"), &id::<Ts>("2.0")), state, None).unwrap()
 }
 
 fn walk<'a>(value: &'a Value, see: &mut dyn FnMut(&'a Value)) {
@@ -109,7 +109,7 @@ fn a_card_shows_the_call_and_two_buttons_that_carry_its_id_alone() {
     assert_eq!(blocks[0]["text"], json!({"type": "plain_text", "text": "Approve `a.b`?", "emoji": false}));
     assert_eq!(blocks[2]["fields"][0]["text"], "label 0: x &lt;!here&gt; *y*");
     assert_eq!(blocks[3]["text"]["text"], "```\n{\"a\":1}\n```");
-    let about = blocks[4]["elements"][0]["text"].as_str().unwrap();
+    let about = blocks[4]["elements"][1]["text"].as_str().unwrap();
     assert!(
         about.contains("approval_01") && about.contains("7 characters") && about.contains("ab12"),
         "{about}"
@@ -169,7 +169,7 @@ fn a_card_without_arguments_or_with_another_digest_is_no_card() {
         card("t", "v", "{}", super::FIELDS_MAX + 1),
     ] {
         assert!(
-            compose_decided(&wrong, &id::<ChannelId>("C012"), &id::<Ts>("2.0"), "x").is_err(),
+            compose_decided(&wrong, (&id::<ChannelId>("C012"), &id::<Ts>("2.0")), "x", None).is_err(),
             "{wrong:?}"
         );
     }

@@ -3,7 +3,7 @@
 use guest::Definition;
 use serde_json::{Value, json};
 
-use super::{channel, mention, posted, ts};
+use super::{by, channel, mention, posted, ts};
 use crate::ask::CHOICES_MAX;
 use crate::card::{ARGUMENTS_TAKEN_CHARS_MAX, FIELDS_MAX};
 use crate::message::TEXT_TAKEN_CHARS_MAX;
@@ -113,7 +113,7 @@ fn ask() -> Definition {
 }
 
 fn ask_update() -> Definition {
-    let more = json!({ "ts": ts("The question's own ts."), "state": text("What was answered.") });
+    let more = json!({ "ts": ts("The question's own ts."), "state": text("What was answered."), "by": by() });
     Definition {
         name: "slack.ask-update",
         description: "Change a question in Slack to what was answered. The buttons go.",
