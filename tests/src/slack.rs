@@ -242,7 +242,7 @@ async fn auth_test(
 
 async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) -> Response {
     note_token(&inner, &headers);
-    let body = axum::Json(said(&body));
+    let body = axum::Json(to_person(said(&body)));
     let mood = inner.lock().unwrap().mood;
     if mood == Mood::NotInChannel {
         return axum::Json(json!({"ok": false, "error": "not_in_channel"})).into_response();
@@ -289,6 +289,14 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
     }
     let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
+}
+
+/// What is posted to a person stands in their direct message: `U01ALICE` has `D01ALICE` here.
+fn to_person(mut body: Value) -> Value {
+    if let Some(rest) = body["channel"].as_str().and_then(|channel| channel.strip_prefix('U')) {
+        body["channel"] = json!(format!("D{rest}"));
+    }
+    body
 }
 
 /// What a call says: as JSON, or as a form, which Slack takes too and its own libraries send.

@@ -4,6 +4,7 @@
 //! same; it names the call's exact arguments and their digest. Deliberately absent: how it looks, which is the
 //! tool's, and whether anybody may answer, which is the gate's.
 
+use crate::arrival::SOURCE_SLACK;
 use crate::live::place;
 use crate::reply::TOOL_SLACK;
 use event::{ApprovalAsked, Fact, PrincipalId, ReplyTo};
@@ -20,6 +21,13 @@ pub const TOOL_WHISPER: &str = "slack.whisper";
 #[must_use]
 pub fn destination(reply_to: &ReplyTo) -> Option<Value> {
     (reply_to.tool == TOOL_SLACK).then(|| place(&reply_to.destination))
+}
+
+/// Where a card is shown to one person alone, when they are a member of a workspace: a direct message of the office's.
+#[must_use]
+pub fn direct(person: &PrincipalId) -> Option<Value> {
+    let (team, user) = person.as_str().strip_prefix(&format!("person_{SOURCE_SLACK}."))?.split_once('.')?;
+    Some(json!({ "team": team, "channel": user }))
 }
 
 /// Arguments of [`TOOL_CARD`]: `destination` is where ([`destination`]), `arguments` the exact arguments as harmless
@@ -50,6 +58,13 @@ pub fn whisper(channel: &str, thread_ts: Option<&str>, user: &str, text: &str) -
     if let Some(thread) = thread_ts {
         join(&mut input, &json!({ "thread_ts": thread }));
     }
+    input
+}
+
+/// `input` of [`TOOL_WHISPER`], with a button that opens `url`.
+#[must_use]
+pub fn with_link(mut input: Value, label: &str, url: &str) -> Value {
+    join(&mut input, &json!({ "link": { "label": label, "url": url } }));
     input
 }
 
@@ -108,7 +123,10 @@ fn said(asked: &ApprovalAsked, arguments: &str) -> Value {
 }
 
 fn title(asked: &ApprovalAsked) -> String {
-    format!("This waits for a yes: {}", asked.tool)
+    match asked.discloses {
+        Some(_) => format!("May this be told? It was read with your account: {}", asked.tool),
+        None => format!("This waits for a yes: {}", asked.tool),
+    }
 }
 
 fn fields(asked: &ApprovalAsked) -> [(&'static str, String); 4] {
@@ -136,7 +154,7 @@ fn join(input: &mut Value, more: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::{asking, decided, destination, outcome, text};
+    use super::{asking, decided, destination, direct, outcome, text};
     use event::{
         ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin,
         PrincipalId, ReplyTo, SeatId, Timestamp, TurnId,
@@ -157,6 +175,7 @@ mod tests {
             effect: "destructive".into(),
             policies: vec!["consequential-asks".into()],
             reason: "what cannot be taken back waits".to_owned().into(),
+            discloses: None,
             expires_at: Timestamp(1_796_057_279_123),
         }
     }
@@ -187,6 +206,13 @@ mod tests {
                 "until": "Until 2026-11-30 16:47:59 UTC; no answer is a no.",
             })
         );
+    }
+
+    #[test]
+    fn only_a_member_of_a_workspace_is_asked_alone_in_slack() {
+        let of = |text: &str| direct(&PrincipalId::parse(text).unwrap());
+        assert_eq!(of("person_slack.T1.U1"), Some(json!({"team": "T1", "channel": "U1"})));
+        assert_eq!((of("person_operator"), of("person_slack.T1")), (None, None));
     }
 
     #[test]
