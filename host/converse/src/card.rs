@@ -219,7 +219,7 @@ mod tests {
     fn a_decided_card_says_the_same_and_how_it_was_decided() {
         let by = PrincipalId::parse("person_slack.T1.U1").unwrap();
         let (approval, origin) = (asked().approval, asked().origin);
-        let seat = SeatId::parse("seat_owner").unwrap();
+        let seat = SeatId::parse("seat_owner").ok();
         let denied = |reason: &str| {
             let (approval, origin, by, seat) = (approval.clone(), origin.clone(), by.clone(), seat.clone());
             Fact::from(ApprovalDenied { approval, origin, by, seat, reason: reason.to_owned().into() })
