@@ -1,6 +1,9 @@
 //! Accounts that people connect: had from services that others wrote, used for whoever asked and nobody else, kept to
 //! their owner, renewed, and taken back.
 
+mod asked;
+mod told;
+
 use event::{Audience, Fact, PrincipalId, Readers};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +13,7 @@ use tests::Kit;
 use tests::emulate::{Emulator, agree, ask, free_port};
 use tests::host::{binary, run};
 use tests::office::{guests, repository};
-use tests::slack::message;
+use tests::slack::{buttons, message};
 use vault::{AccountRef, Accounts, Kept, Keyring};
 
 /// One service as an office is told of it, and as its emulator is.
@@ -275,15 +278,20 @@ const OWN_ALONE: &str = "@id(\"assistant-own-accounts\")\n@reason(\"an assistant
     permit (principal in Role::\"assistant\", action == Action::\"linear.issues\", resource in Plugin::\"linear\")\n\
     when { context.account == Account::\"personal\" };\n";
 
+/// Lets the front desk of `kit` read Linear, and say what it read.
+fn tells(kit: &mut Kit, policy: &str) {
+    kit.owner = "person_slack.T01TEST.U01ALICE".to_owned();
+    kit.script = TELLS.to_owned();
+    kit.grants = vec!["linear.issues".to_owned()];
+    kit.policies = kit.folder().join("policies");
+    copy(&repository().join("policies"), &kit.policies);
+    std::fs::write(kit.policies.join("own.cedar"), policy).unwrap();
+}
+
 /// An office where Alice, who owns it, has connected Linear by a token that she typed.
 async fn with_alice() -> Option<Desk> {
     let mut desk = Desk::new(&LINEAR).await?;
-    desk.kit.owner = "person_slack.T01TEST.U01ALICE".to_owned();
-    desk.kit.script = TELLS.to_owned();
-    desk.kit.grants = vec!["linear.issues".to_owned()];
-    desk.kit.policies = desk.kit.folder().join("policies");
-    copy(&repository().join("policies"), &desk.kit.policies);
-    std::fs::write(desk.kit.policies.join("own.cedar"), OWN_ALONE).unwrap();
+    tells(&mut desk.kit, OWN_ALONE);
     desk.config = desk.kit.write();
     let mut command = Command::new(binary());
     command.arg("--config").arg(&desk.config).args(["account", "connect", "linear", "--token"]);
@@ -320,9 +328,13 @@ async fn what_is_read_with_ones_account_is_told_to_nobody_else() {
     let garden = |posts: Vec<Value>| {
         posts.into_iter().filter(|post| post.to_string().contains("secret garden")).count()
     };
-    // In a channel: read with her account, and not told there.
+    // In a channel: read with her account, and not told there, since she says no.
     office.deliver(&asks("Ev1", "U01ALICE", "1700000000.000100")).await;
+    let card = told::card(&office, &desk.kit, 1).await;
+    told::clicks(&office, &card, "U01ALICE", "approval.no").await;
     let events = office.until_turns_ended(1).await;
+    let garden =
+        |posts: Vec<Value>| garden(posts.into_iter().filter(|post| buttons(post).is_empty()).collect());
     assert_eq!(garden(desk.kit.slack.posts()), 0, "{:?}", desk.kit.slack.posts());
     let denied = events.iter().find_map(|event| match &event.fact {
         Fact::CallDenied(body) => Some(body.clone()),
@@ -405,12 +417,7 @@ async fn an_account_is_connected_from_a_private_card_in_slack_by_the_one_it_was_
     let Some(mut desk) = Desk::new(&LINEAR).await else { return };
     let url = format!("http://127.0.0.1:{}", desk.kit.port);
     desk.kit.more += &format!("[accounts]\nurl = \"{url}\"\n");
-    desk.kit.owner = "person_slack.T01TEST.U01ALICE".to_owned();
-    desk.kit.script = TELLS.to_owned();
-    desk.kit.grants = vec!["linear.issues".to_owned()];
-    desk.kit.policies = desk.kit.folder().join("policies");
-    copy(&repository().join("policies"), &desk.kit.policies);
-    std::fs::write(desk.kit.policies.join("own.cedar"), OWN_ALONE).unwrap();
+    tells(&mut desk.kit, OWN_ALONE);
     let office = desk.kit.open().await;
     assert_eq!(office.deliver(&slash("s1", "connect linear")).await, 200);
     let said =

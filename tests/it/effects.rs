@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tests::office::deliver_click;
-use tests::slack::{Mood, click, message};
+use tests::slack::{Mood, buttons, click, message};
 use tests::{Kit, Office};
 
 /// A clock that runs, and that a test puts forward.
@@ -255,5 +255,38 @@ async fn a_card_whose_posting_was_lost_is_known_again_and_says_how_it_was_decide
     office.until("the card was changed", updated).await;
     assert_eq!((kit.slack.cards().len(), kit.slack.updates().len()), (1, 1));
     assert_eq!(kit.slack.updates()[0]["ts"], json!(card.0));
+    office.stop().await;
+}
+
+/// What the owner tries by hand is meant in no turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_meant_outside_a_turn_is_asked_of_the_owner_alone_with_two_answers() {
+    let kit = with_approvals().await;
+    let (office, clock) = opened(&kit).await;
+    let config = kit.folder().join("chancery.toml");
+    kit.slack.set_mood(Mood::LoseAnswer);
+    let args = json!({"channel": "C01GEN", "text": "It rains."}).to_string();
+    let tried = tests::host::run(&config, &["plugin", "call", "slack.post", "--args", &args]);
+    assert!(String::from_utf8_lossy(&tried.stderr).contains("its outcome is not known"), "{tried:?}");
+    kit.slack.set_mood(Mood::Good);
+    kit.slack.set_history_error(Some("missing_scope"));
+    let effect = intended(&office.events().await);
+    for tries in 1..=RECALLS_MAX as usize {
+        let next = row(&office, &effect).await.recalling.unwrap().next_at.unwrap();
+        clock.by(next.since_ms(office.built.now()).max(0) + 1);
+        office.until("it was tried", |events| count(events, "effect.recalled") >= tries).await;
+    }
+    office.until("the owner is asked", |_| kit.slack.cards().len() == 1).await;
+    let card = kit.slack.cards().remove(0);
+    assert_eq!(card.1["channel"], "D01OWNER", "a direct message: nothing says that anybody else may read it");
+    let actions: Vec<String> =
+        buttons(&card.1).iter().map(|button| button["action_id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(actions, ["effect.happened", "effect.absent"], "there is no turn that would say it again");
+    assert!(card.1.to_string().contains("It rains."), "{card:?}");
+    let payload = click(&card, "U01OWNER", "effect.happened", |_| {});
+    assert_eq!(deliver_click(&office.url, &payload, office.built.now()).await, 200);
+    office.until("the card says so", |_| kit.slack.updates().len() == 1).await;
+    assert_eq!(row(&office, &effect).await.state, EffectState::Sent);
+    assert_eq!(told(&config, &["effect", "list"]), "what became of every effect is known\n");
     office.stop().await;
 }

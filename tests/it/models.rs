@@ -124,6 +124,7 @@ async fn call(office: &Office, request: InferRequest, step: u32) -> Call {
         tool: request.model.clone(),
         topic: None,
         asker: None,
+        unasked: false,
         goal: None,
         payload: Payload::from(request),
         label: event::Label::host(),

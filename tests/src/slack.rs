@@ -244,7 +244,7 @@ async fn auth_test(
 
 async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) -> Response {
     note_token(&inner, &headers);
-    let body = axum::Json(said(&body));
+    let body = axum::Json(to_person(said(&body)));
     let mood = inner.lock().unwrap().mood;
     let is_absent =
         |inner: &Inner| inner.views.absent.iter().any(|channel| body["channel"] == channel.as_str());
@@ -292,14 +292,16 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
         message.as_object_mut().unwrap().remove("thread_ts");
     }
     let answer =
-        axum::Json(json!({"ok": true, "channel": conversation(&body), "ts": ts, "message": message}));
+        axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
 }
 
-/// Where a message stands: for a person's id, in the direct messages with them.
-fn conversation(body: &Value) -> String {
-    let channel = body["channel"].as_str().unwrap_or_default();
-    channel.strip_prefix('U').map_or(channel.to_owned(), |person| format!("D{person}"))
+/// What is posted to a person stands in their direct message: `U01ALICE` has `D01ALICE` here.
+fn to_person(mut body: Value) -> Value {
+    if let Some(rest) = body["channel"].as_str().and_then(|channel| channel.strip_prefix('U')) {
+        body["channel"] = json!(format!("D{rest}"));
+    }
+    body
 }
 
 /// What a call says: as JSON, or as a form, which Slack takes too and its own libraries send.

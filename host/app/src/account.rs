@@ -8,10 +8,12 @@ mod args;
 mod browser;
 mod keeper;
 mod linked;
+mod offer;
 
 pub use args::AccountCommand;
 pub use keeper::{Accounted, Keeper};
 pub use linked::Linked;
+pub use offer::offer;
 
 use crate::config::{Config, ServiceConfig};
 use crate::owner::{Acting, print_stated};

@@ -10,6 +10,7 @@
 //! Deliberately absent: who may answer, which the gate decides, and the look of a card, which is the plugin's.
 
 mod answer;
+mod connect;
 mod duty;
 mod finish;
 mod lines;
@@ -73,6 +74,7 @@ impl Work {
                 matches!(body.said, ReadBack::Found { .. })
             }
             (Self::Cards, Fact::EffectSent(body)) => finish::broke_off(&body.reference),
+            (Self::Cards, Fact::AccountWanted(_)) => true,
             (Self::Cards, Fact::RequestAsked(body)) => unknown::is_about_effect(body),
             (Self::Cards, Fact::EffectStated(_)) | (Self::Lines, Fact::TurnEnded(_)) => true,
             (Self::Answers, Fact::DeliveryClassified(body)) => [Reason::ApprovalAnswer, Reason::EffectAnswer]
@@ -228,6 +230,7 @@ async fn handle(desk: &Desk<'_>, work: Work, event: &Event) -> Result<()> {
         (Work::Cards, Fact::EffectSent(body)) => {
             finish::completed(desk, event, (&body.effect, &body.reference)).await
         }
+        (Work::Cards, Fact::AccountWanted(body)) => connect::wanted(desk, event, body).await,
         (Work::Cards, Fact::RequestAsked(body)) => unknown::ask(desk, event, body).await,
         (Work::Cards, Fact::EffectStated(body)) => unknown::stated(desk, event, body).await,
         (Work::Cards, fact) => show::outcome(desk, event, fact).await,

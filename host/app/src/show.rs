@@ -169,10 +169,16 @@ fn conversation(fact: &Fact) -> Option<String> {
         Fact::AccountDisconnected(b) => {
             format!("{} of {}: {}", short(&b.credential), b.owner, short(&b.reason))
         }
+        Fact::AccountWanted(b) => format!("{} of {} for {}", short(&b.service), b.owner, short(&b.tool)),
         Fact::DisclosureSet(b) => format!("{} to {} destinations", b.owner, b.destinations.len()),
         Fact::EmojiListed(b) => format!("{} of {}", b.names.len(), short(&b.team)),
         _ => return None,
     })
+}
+
+/// In which seat somebody answered; of what is their own they answer in none.
+fn in_seat(seat: Option<&event::SeatId>) -> String {
+    seat.map_or_else(|| " for what is theirs".to_owned(), |seat| format!(" as {seat}"))
 }
 
 fn approval(fact: &Fact) -> Option<String> {
@@ -186,9 +192,9 @@ fn approval(fact: &Fact) -> Option<String> {
             b.expires_at,
             short(b.reason.text())
         ),
-        Fact::ApprovalGiven(b) => format!("{} yes by {} as {}", b.approval, b.by, b.seat),
+        Fact::ApprovalGiven(b) => format!("{} yes by {}{}", b.approval, b.by, in_seat(b.seat.as_ref())),
         Fact::ApprovalDenied(b) => {
-            format!("{} no by {} as {}: {}", b.approval, b.by, b.seat, short(b.reason.text()))
+            format!("{} no by {}{}: {}", b.approval, b.by, in_seat(b.seat.as_ref()), short(b.reason.text()))
         }
         Fact::ApprovalExpired(b) => format!("{} nobody answered in time", b.approval),
         Fact::ApprovalGivenAhead(b) => {

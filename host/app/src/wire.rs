@@ -111,13 +111,15 @@ pub async fn gate(
     crate::account::remember(record, &vault).await?;
     let egress = Arc::new(egress(config, resolver, vault.clone(), egress::STARTING_LIMITS)?);
     let reading = clock.clone();
-    let hands = Arc::new(Hands::new(
+    let services = config.services.iter().map(|one| (one.credential.clone(), one.name.clone())).collect();
+    let hands = Hands::new(
         installed.engine,
         installed.plugins,
         egress.clone(),
         vault.clone(),
         Arc::new(move || reading.now()) as component::Clock,
-    ));
+    );
+    let hands = Arc::new(hands.with_services(services));
     let keeper = Keeper {
         vault,
         egress,

@@ -89,7 +89,8 @@ fn shown(call: &GuardedCall) -> checks::GuardedCall {
         },
         flow: match call.flow {
             Flow::Ok => checks::Flow::Ok,
-            Flow::Violates => checks::Flow::Violates,
+            // What its owner said of it is no reader's right.
+            Flow::Violates | Flow::Disclosed => checks::Flow::Violates,
             Flow::Unknown => checks::Flow::Unknown,
         },
         audience: call.audience.clone(),

@@ -23,6 +23,7 @@ use gate::{
     Reach, Reached, Resource, ToolSpec, recall_tool,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -47,6 +48,8 @@ pub struct Hands {
     egress: Arc<Egress>,
     vault: Arc<Vault>,
     clock: Clock,
+    /// Where people connect accounts, by the credential whose place such an account takes.
+    services: BTreeMap<String, String>,
 }
 
 /// The plugins that can be called, and those before them: a call that was admitted just before the change finishes on
@@ -85,7 +88,14 @@ impl Hands {
         clock: Clock,
     ) -> Self {
         let sets = Sets { now: Arc::new(plugins), before: None, revision: 0 };
-        Self { engine, sets: RwLock::new(sets), egress, vault, clock }
+        Self { engine, sets: RwLock::new(sets), egress, vault, clock, services: BTreeMap::new() }
+    }
+
+    /// The same hands, where people connect accounts at `services`: what they call each, by the credential whose place
+    /// an account of theirs takes.
+    #[must_use]
+    pub fn with_services(self, services: BTreeMap<String, String>) -> Self {
+        Self { services, ..self }
     }
 
     /// The plugins that can be called now.
@@ -364,6 +374,10 @@ impl Catalogue for Hands {
 
     fn routes(&self, plugin: &str) -> Vec<Route> {
         self.plugins().routes(plugin)
+    }
+
+    fn service(&self, credential: &str) -> Option<String> {
+        self.services.get(credential).cloned()
     }
 
     fn call_ms_max(&self, name: &str) -> Option<u64> {

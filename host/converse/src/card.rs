@@ -23,6 +23,13 @@ pub fn destination(reply_to: &ReplyTo) -> Option<Value> {
     (reply_to.tool == TOOL_SLACK).then(|| place(&reply_to.destination))
 }
 
+/// Where a card is shown to one person alone, when they are a member of a workspace: a direct message of the office's.
+#[must_use]
+pub fn direct(person: &PrincipalId) -> Option<Value> {
+    let (team, user) = person.as_str().strip_prefix(&format!("person_{SOURCE_SLACK}."))?.split_once('.')?;
+    Some(json!({ "team": team, "channel": user }))
+}
+
 /// Arguments of [`TOOL_CARD`]: `destination` is where ([`destination`]), `arguments` the exact arguments as harmless
 /// JSON text, `mention` the Slack users who are asked.
 #[must_use]
@@ -68,6 +75,13 @@ pub fn whisper(channel: &str, thread_ts: Option<&str>, user: &str, text: &str) -
     if let Some(thread) = thread_ts {
         join(&mut input, &json!({ "thread_ts": thread }));
     }
+    input
+}
+
+/// `input` of [`TOOL_WHISPER`], with a button that opens `url`.
+#[must_use]
+pub fn with_link(mut input: Value, label: &str, url: &str) -> Value {
+    join(&mut input, &json!({ "link": { "label": label, "url": url } }));
     input
 }
 
@@ -126,7 +140,10 @@ fn said(asked: &ApprovalAsked, arguments: &str) -> Value {
 }
 
 fn title(asked: &ApprovalAsked) -> String {
-    format!("This waits for a yes: {}", asked.tool)
+    match asked.discloses {
+        Some(_) => format!("May this be told? It was read with your account: {}", asked.tool),
+        None => format!("This waits for a yes: {}", asked.tool),
+    }
 }
 
 fn fields(asked: &ApprovalAsked) -> [(&'static str, String); 4] {
@@ -166,7 +183,7 @@ fn join(input: &mut Value, more: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::{asking, by_member, decided, destination, outcome, text};
+    use super::{asking, by_member, decided, destination, direct, outcome, text};
     use event::{
         ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalId, Audience, Digest, Fact, Origin,
         PrincipalId, ReplyTo, SeatId, Timestamp, TurnId,
@@ -187,6 +204,7 @@ mod tests {
             effect: "destructive".into(),
             policies: vec!["consequential-asks".into()],
             reason: "what cannot be taken back waits".to_owned().into(),
+            discloses: None,
             expires_at: Timestamp(1_796_057_279_123),
         }
     }
@@ -220,10 +238,17 @@ mod tests {
     }
 
     #[test]
+    fn only_a_member_of_a_workspace_is_asked_alone_in_slack() {
+        let of = |text: &str| direct(&PrincipalId::parse(text).unwrap());
+        assert_eq!(of("person_slack.T1.U1"), Some(json!({"team": "T1", "channel": "U1"})));
+        assert_eq!((of("person_operator"), of("person_slack.T1")), (None, None));
+    }
+
+    #[test]
     fn a_decided_card_says_the_same_and_how_it_was_decided() {
         let by = PrincipalId::parse("person_slack.T1.U1").unwrap();
         let (approval, origin) = (asked().approval, asked().origin);
-        let seat = SeatId::parse("seat_owner").unwrap();
+        let seat = SeatId::parse("seat_owner").ok();
         let denied = |reason: &str| {
             let (approval, origin, by, seat) = (approval.clone(), origin.clone(), by.clone(), seat.clone());
             Fact::from(ApprovalDenied { approval, origin, by, seat, reason: reason.to_owned().into() })

@@ -5,7 +5,6 @@
 
 use crate::click::{ACTION_ABSENT, ACTION_AGAIN, ACTION_HAPPENED};
 use crate::live::place;
-use crate::reply::TOOL_SLACK;
 use event::{EffectId, PrincipalId, Timestamp};
 use serde_json::{Value, json};
 
@@ -25,6 +24,8 @@ pub struct Unknown<'a> {
     pub meant_at: Timestamp,
     /// The exact arguments, as harmless JSON text.
     pub arguments: &'a str,
+    /// Whether it can be made again from the question: an answer of a turn's.
+    pub repeats: bool,
 }
 
 /// Arguments of [`TOOL_ASK`]: `destination` is where, `mention` the Slack users who are asked.
@@ -32,7 +33,7 @@ pub struct Unknown<'a> {
 pub fn asking(unknown: &Unknown<'_>, destination: &Value, mention: &[String]) -> Value {
     let choice = |action: &str, label: &str| json!({ "action": action, "label": label });
     let mut choices = vec![choice(ACTION_HAPPENED, "It happened"), choice(ACTION_ABSENT, "It did not")];
-    if unknown.tool == TOOL_SLACK {
+    if unknown.repeats {
         let sure =
             "You looked, and it is not there. It is sent once more, exactly as it stands on this card.";
         choices.push(json!({ "action": ACTION_AGAIN, "label": "It did not: send it again", "sure": sure }));
@@ -93,10 +94,10 @@ mod tests {
     #[test]
     fn a_question_names_the_effect_and_only_an_answer_can_be_sent_again() {
         let effect = EffectId::parse("effect_1").unwrap();
-        let unknown =
-            |tool| Unknown { effect: &effect, tool, meant_at: Timestamp(1_796_057_279_123), arguments: "{}" };
+        let meant_at = Timestamp(1_796_057_279_123);
+        let unknown = |tool, repeats| Unknown { effect: &effect, tool, meant_at, arguments: "{}", repeats };
         let here = json!({"channel": "C1", "thread_ts": "1.0", "stream": {"user": "U1", "team": "T1"}});
-        let input = asking(&unknown("slack.post"), &here, &["U2".to_owned()]);
+        let input = asking(&unknown("slack.post", true), &here, &["U2".to_owned()]);
         let actions = |input: &serde_json::Value| {
             let choices = input["choices"].as_array().unwrap().iter();
             choices.map(|choice| choice["action"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -109,9 +110,12 @@ mod tests {
             (&json!("effect_1"), &json!(["U2"]), &json!("{}"))
         );
         assert_eq!(input["fields"][1]["value"], "2026-11-30 16:47:59 UTC");
-        assert_eq!(actions(&asking(&unknown("mail.send"), &here, &[])), ["effect.happened", "effect.absent"]);
+        assert_eq!(
+            actions(&asking(&unknown("mail.send", false), &here, &[])),
+            ["effect.happened", "effect.absent"]
+        );
         let by = PrincipalId::parse("person_slack.T1.U2").unwrap();
-        let update = answered(&unknown("slack.post"), ("C1", "2.0"), &state(&by, false));
+        let update = answered(&unknown("slack.post", true), ("C1", "2.0"), &state(&by, false));
         assert_eq!((&update["ts"], update.get("choices")), (&json!("2.0"), None));
         assert_eq!(update["state"], "person_slack.T1.U2 looked: it did not happen.");
     }

@@ -16,7 +16,7 @@ mod subject;
 mod triage;
 mod turn;
 
-pub use account::{AccountConnected, AccountDisconnected, DisclosureSet, account_reference};
+pub use account::{AccountConnected, AccountDisconnected, AccountWanted, DisclosureSet, account_reference};
 pub use approval::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn,

@@ -1,7 +1,7 @@
 //! The one closed table of event kinds. A kind is `noun.past`; a fold that matches on [`Fact`] is told by
 //! the compiler when a kind is added.
 
-use crate::body::{AccountConnected, AccountDisconnected, DisclosureSet};
+use crate::body::{AccountConnected, AccountDisconnected, AccountWanted, DisclosureSet};
 use crate::body::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
@@ -249,6 +249,8 @@ facts! {
     "account.connected" 1 AccountConnected,
     /// An account is not used any more.
     "account.disconnected" 1 AccountDisconnected,
+    /// A call lacks an account of whoever asked for it.
+    "account.wanted" 1 AccountWanted,
     /// A person says where may be told what was read with their accounts.
     "disclosure.set" 1 DisclosureSet,
 }

@@ -62,6 +62,20 @@ pub struct ApprovalRow {
     pub expires_at: Timestamp,
     /// Where it stands.
     pub state: ApprovalState,
+    /// The person whose yes it is and nobody else's, since it tells others what is theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discloses: Option<PrincipalId>,
+}
+
+impl ApprovalRow {
+    /// Whether an answer that this person gave in this seat, or in none, counts for it.
+    #[must_use]
+    pub fn is_answered_by(&self, by: &PrincipalId, seat: Option<&SeatId>) -> bool {
+        match &self.discloses {
+            Some(owner) => owner == by && seat.is_none(),
+            None => seat.is_some(),
+        }
+    }
 }
 
 /// The rows under an approval's id, ranked by when they were asked while nobody has answered. Holds
@@ -146,6 +160,16 @@ impl Projection for Approvals {
         let after = match (&event.fact, before) {
             (Fact::ApprovalAsked(body), _) => asked(body, event),
             (_, None) => return row,
+            (Fact::ApprovalGiven(body), Some(before))
+                if !before.is_answered_by(&body.by, body.seat.as_ref()) =>
+            {
+                return row;
+            }
+            (Fact::ApprovalDenied(body), Some(before))
+                if !before.is_answered_by(&body.by, body.seat.as_ref()) =>
+            {
+                return row;
+            }
             (Fact::ApprovalGiven(body), Some(before)) => {
                 ApprovalRow { state: ApprovalState::Given { by: body.by.clone() }, ..before }
             }
@@ -179,6 +203,7 @@ fn asked(body: &ApprovalAsked, event: &Event) -> ApprovalRow {
         component: body.component.clone(),
         expires_at: body.expires_at,
         state: ApprovalState::Asked,
+        discloses: body.discloses.clone(),
     }
 }
 
@@ -189,8 +214,8 @@ pub enum Command {
     Give {
         /// Who.
         by: PrincipalId,
-        /// In which seat.
-        seat: SeatId,
+        /// In which seat; in none for what is their own.
+        seat: Option<SeatId>,
         /// Digest of the arguments that were shown.
         content: Digest,
         /// Ids of the policies that let them.
@@ -200,8 +225,8 @@ pub enum Command {
     Deny {
         /// Who.
         by: PrincipalId,
-        /// In which seat.
-        seat: SeatId,
+        /// In which seat; in none for what is their own.
+        seat: Option<SeatId>,
         /// Why; may be empty.
         reason: String,
     },
@@ -239,6 +264,12 @@ pub enum CannotApprove {
     /// Whoever holds the seat that asks cannot answer for it.
     #[error("`{0}` asks, and cannot answer itself")]
     AsksItself(SeatId),
+    /// It tells others what is somebody's own.
+    #[error("it would tell others what was read with an account of `{0}`: only they answer")]
+    OwnersAlone(PrincipalId),
+    /// A person answers in a seat.
+    #[error("`{0}` answers in no seat")]
+    NoSeat(PrincipalId),
     /// Another call than the one that was shown.
     #[error("what was shown is not what would run")]
     AnotherCall,
@@ -269,14 +300,14 @@ pub fn decide(row: Option<&ApprovalRow>, command: Command, now: Timestamp) -> Re
     let (approval, origin) = (row.approval.clone(), row.origin.clone());
     match command {
         Command::Give { by, seat, content, policies } => {
-            answers(row, &by, &seat, now)?;
+            answers(row, &by, seat.as_ref(), now)?;
             if content != row.content {
                 return Err(CannotApprove::AnotherCall);
             }
             Ok(ApprovalGiven { approval, origin, content, by, seat, policies }.into())
         }
         Command::Deny { by, seat, reason } => {
-            answers(row, &by, &seat, now)?;
+            answers(row, &by, seat.as_ref(), now)?;
             if reason.len() > REASON_BYTES_MAX {
                 return Err(CannotApprove::Reason(reason.len()));
             }
@@ -310,7 +341,12 @@ fn open(row: &ApprovalRow) -> Result<(), CannotApprove> {
     }
 }
 
-fn answers(row: &ApprovalRow, by: &PrincipalId, seat: &SeatId, now: Timestamp) -> Result<(), CannotApprove> {
+fn answers(
+    row: &ApprovalRow,
+    by: &PrincipalId,
+    seat: Option<&SeatId>,
+    now: Timestamp,
+) -> Result<(), CannotApprove> {
     open(row)?;
     if now >= row.expires_at {
         return Err(CannotApprove::Expired(row.expires_at));
@@ -318,8 +354,13 @@ fn answers(row: &ApprovalRow, by: &PrincipalId, seat: &SeatId, now: Timestamp) -
     if by.kind() != PrincipalKind::Person {
         return Err(CannotApprove::NotAPerson(by.clone()));
     }
-    if *seat == row.seat {
-        return Err(CannotApprove::AsksItself(seat.clone()));
+    match (&row.discloses, seat) {
+        _ if row.is_answered_by(by, seat) => {}
+        (Some(owner), _) => return Err(CannotApprove::OwnersAlone(owner.clone())),
+        (None, _) => return Err(CannotApprove::NoSeat(by.clone())),
+    }
+    if seat == Some(&row.seat) {
+        return Err(CannotApprove::AsksItself(row.seat.clone()));
     }
     Ok(())
 }
@@ -347,6 +388,7 @@ mod tests {
             component: Digest::of(b"component"),
             expires_at: Timestamp(100),
             state,
+            discloses: None,
         }
     }
 
@@ -355,7 +397,7 @@ mod tests {
     }
 
     fn give(by: &str, seat: &str, content: &[u8]) -> Command {
-        let (by, seat) = (person(by), SeatId::parse(seat).unwrap());
+        let (by, seat) = (person(by), SeatId::parse(seat).ok());
         Command::Give { by, seat, content: Digest::of(content), policies: vec!["owner-approves".into()] }
     }
 
@@ -385,6 +427,22 @@ mod tests {
         let late = decide(Some(&asked), give("person_a", "seat_owner", b"arguments"), Timestamp(100));
         assert_eq!(late, Err(CannotApprove::Expired(Timestamp(100))));
         assert_eq!(decide(None, Command::Expire, Timestamp(100)), Err(CannotApprove::NotAsked));
+    }
+
+    #[test]
+    fn what_is_somebodys_own_is_told_on_their_word_alone_and_other_calls_on_no_word_without_a_seat() {
+        let asked = row(ApprovalState::Asked);
+        let own = ApprovalRow { discloses: Some(person("person_a")), ..asked.clone() };
+        let give = |by: &str, seat: &str| give(by, seat, b"arguments");
+        let said = |row: &ApprovalRow, command| decide(Some(row), command, Timestamp(50));
+        assert!(matches!(said(&own, give("person_a", "")), Ok(Fact::ApprovalGiven(_))));
+        let alone = Err(CannotApprove::OwnersAlone(person("person_a")));
+        assert_eq!(said(&own, give("person_b", "")), alone);
+        assert_eq!(said(&own, give("person_a", "seat_owner")), alone, "in their own name");
+        assert_eq!(said(&own, give("person_b", "seat_owner")), alone);
+        let (by, reason) = (person("person_b"), String::new());
+        assert_eq!(said(&own, Command::Deny { by, seat: None, reason }), alone);
+        assert_eq!(said(&asked, give("person_a", "")), Err(CannotApprove::NoSeat(person("person_a"))));
     }
 
     #[test]

@@ -254,8 +254,8 @@ enum Own<'a> {
     Its,
     /// Of this seat.
     Of(&'a SeatId),
-    /// Of this seat, and said by this person.
-    Answers(&'a SeatId, &'a PrincipalId),
+    /// Of this seat, and said by this person; of no seat where they answer for what is their own.
+    Answers(Option<&'a SeatId>, &'a PrincipalId),
     /// Of the office: it needs a grant.
     Office,
     /// Of the host.
@@ -272,12 +272,12 @@ fn own(fact: &Fact) -> Own<'_> {
         Fact::RequestAsked(body) => Own::Of(&body.asker),
         Fact::RequestAnswered(body) => Own::Of(&body.by),
         Fact::MomentSet(body) => Own::Of(&body.seat),
-        Fact::ApprovalGiven(body) => Own::Answers(&body.seat, &body.by),
-        Fact::ApprovalDenied(body) => Own::Answers(&body.seat, &body.by),
-        Fact::ApprovalGivenAhead(body) => Own::Answers(&body.by_seat, &body.by),
-        Fact::ApprovalWithdrawn(body) => Own::Answers(&body.by_seat, &body.by),
-        Fact::EffectStated(body) => Own::Answers(&body.seat, &body.by),
-        Fact::CallTried(body) => Own::Answers(&body.seat, &body.by),
+        Fact::ApprovalGiven(body) => Own::Answers(body.seat.as_ref(), &body.by),
+        Fact::ApprovalDenied(body) => Own::Answers(body.seat.as_ref(), &body.by),
+        Fact::ApprovalGivenAhead(body) => Own::Answers(Some(&body.by_seat), &body.by),
+        Fact::ApprovalWithdrawn(body) => Own::Answers(Some(&body.by_seat), &body.by),
+        Fact::EffectStated(body) => Own::Answers(Some(&body.seat), &body.by),
+        Fact::CallTried(body) => Own::Answers(Some(&body.seat), &body.by),
         Fact::SeatCreated(_)
         | Fact::SeatChanged(_)
         | Fact::SeatHeld(_)
@@ -318,6 +318,7 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::ApprovalSpent(_)
         | Fact::CallAdmitted(_)
         | Fact::CallDenied(_)
+        | Fact::AccountWanted(_)
         | Fact::CallRefused(_)
         | Fact::CallClassified(_)
         | Fact::HoldTaken(_)
@@ -356,6 +357,10 @@ fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(
     if matches!(whose, Own::Host) {
         return Err(NoAuthority::HostAlone { kind }.into());
     }
+    // For what is their own a person answers in no seat; the fold takes it only where that is what was asked.
+    if matches!(whose, Own::Answers(None, _)) && actor.seat.is_none() {
+        return answers_itself(actor, fact);
+    }
     let Some(seat) = actor.seat.clone() else { return Err(NoAuthority::NoSeat { principal, kind }.into()) };
     let held: Option<SeatHeld> = row(look, setting::holder(&seat))?;
     if held.is_none_or(|held| held.principal != principal) {
@@ -363,9 +368,10 @@ fn for_seat(actor: &Actor, fact: &Fact, look: &dyn Fn(&str) -> Look) -> Result<(
     }
     match whose {
         Own::Its | Own::Host => Ok(()),
-        Own::Answers(other, _) if *other == seat => answers_itself(actor, fact),
+        Own::Answers(Some(other), _) if *other == seat => answers_itself(actor, fact),
+        Own::Answers(None, _) => Err(NoAuthority::NoSeat { principal, kind }.into()),
         Own::Of(other) if *other == seat => Ok(()),
-        Own::Of(other) | Own::Answers(other, _) => {
+        Own::Of(other) | Own::Answers(Some(other), _) => {
             Err(NoAuthority::AnotherSeat { seat, kind, other: other.clone() }.into())
         }
         Own::Office => office(seat, fact, look),

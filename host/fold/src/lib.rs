@@ -6,11 +6,13 @@
 //!
 //! Nothing here reads a clock, does I/O or draws a random number.
 
+pub mod account;
 pub mod ahead;
 pub mod approval;
 pub mod authority;
 pub mod channel;
 pub mod class;
+pub mod disclosure;
 pub mod effect;
 pub mod inbox;
 pub mod message;
@@ -56,5 +58,7 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &class::Classes,
         &channel::Channels,
         &channel::Triages,
+        &account::Wanted,
+        &disclosure::Disclosures,
     ]
 }

@@ -125,6 +125,7 @@ fn call() -> Call {
         tool: "web.t0".to_owned(),
         topic: None,
         asker: None,
+        unasked: false,
         goal: None,
         payload: Payload::Tool(json!({"url": "https://docs.example.com/guide"})),
         label: Label::public_untrusted(),

@@ -2,12 +2,13 @@
 //!
 //! The order is shape, grant, policy, guards, standing refusal, budget; the first no is the answer. A policy
 //! that does not know an action denies it, and a deny beats an allow. A call that policy denies only for want
-//! of a person's yes waits for one ([`Verdict::Asks`]), and only when nothing else says no. Flow comes after
-//! budget, when it exists.
+//! of a person's yes waits for one ([`Verdict::Asks`]), and only when nothing else says no; one that it denies only since
+//! it would tell others what was read with somebody's account waits for the yes of that person and of nobody else. Flow
+//! comes after budget, when it exists.
 //!
 //! Nothing here writes, waits, or calls a model. [`crate::pass`] does that.
 
-use crate::account::Own;
+use crate::account::{AccountKind, Lacking, Own};
 use crate::call::{Call, Payload};
 use crate::catalogue::{Catalogue, EffectClass, ModelSpec, Resource, ToolSpec};
 use crate::guard::{GuardNo, GuardedCall};
@@ -16,7 +17,7 @@ use crate::policy::{Asked, Decision, Flow, OriginKind, PolicySet};
 use crate::purse::{InPlay, accounts, worst_case};
 use crate::schema::INFER;
 use crate::verdict::{Asking, Denial, Refusal, Verdict};
-use event::{DeniedBy, EventId, PricesListed, RefusalSubject, SeatCreated, Timestamp};
+use event::{DeniedBy, EventId, PricesListed, PrincipalId, RefusalSubject, SeatCreated, Timestamp};
 use fold::ahead::AheadRow;
 use fold::approval::{ApprovalRow, ApprovalState, approval_id};
 use fold::refusal::RefusalRow;
@@ -78,6 +79,8 @@ pub(crate) struct Weighed {
     wants_yes: Option<Decision>,
     /// What flow found.
     flow: Flow,
+    /// The person whose yes alone is wanted, when it is one person's.
+    discloses: Option<PrincipalId>,
 }
 
 impl Weighed {
@@ -120,9 +123,11 @@ pub(crate) fn weigh(call: &Call, input: &Value, facts: &Facts<'_>) -> Result<Wei
         return Err(Box::new(denied(DeniedBy::Grant, &resource, facts, Vec::new(), reason.to_owned())));
     }
     let routes = facts.catalogue.routes(&target.plugin);
-    let flow = facts.own.flow(call, &target.resource, target.effect);
-    let approved = facts.approval.is_some_and(given) || ahead(call, facts).is_some();
-    let asked = Asked {
+    let untold = facts.own.untold(call, &target.resource, target.effect);
+    let flow = flow(&untold, facts.approval);
+    let is_general = |row: &ApprovalRow| given(row) && row.discloses.is_none();
+    let approved = facts.approval.is_some_and(is_general) || ahead(call, facts).is_some();
+    let asked = |flow: Flow, approved: bool, account: AccountKind, account_of: String| Asked {
         seat,
         tool: &target.action,
         resource: &target.resource,
@@ -133,22 +138,42 @@ pub(crate) fn weigh(call: &Call, input: &Value, facts: &Facts<'_>) -> Result<Wei
         origin_kind: OriginKind::from(&call.origin),
         flow,
         integrity: call.label.integrity,
-        account: facts.own.kind(&routes),
-        account_of: facts.own.person().map(ToString::to_string).unwrap_or_default(),
+        account,
+        account_of,
         approved,
         granted_text: routes.iter().map(|route| route.origin.clone()).collect(),
     };
-    let decision = facts.policy.decide(&asked);
+    let (account, account_of) = (facts.own.kind(&routes), facts.own.person());
+    let account_of = account_of.map(ToString::to_string).unwrap_or_default();
+    let decision = facts.policy.decide(&asked(flow, approved, account, account_of.clone()));
     if decision.allowed {
         let wants_yes = if approved { None } else { undeclared(call, &target, facts.class) };
-        return Ok(Weighed { target, decision, wants_yes, flow });
+        return Ok(Weighed { target, decision, wants_yes, flow, discloses: None });
     }
     // Only a no of a policy that was evaluated can be for want of a yes.
     if !approved && decision.errors.is_empty() {
-        let with_yes = facts.policy.decide(&Asked { approved: true, ..asked });
+        let with_yes = facts.policy.decide(&asked(flow, true, account, account_of.clone()));
         if with_yes.allowed {
-            return Ok(Weighed { target, decision: with_yes, wants_yes: Some(decision), flow });
+            let wants_yes = Some(decision);
+            return Ok(Weighed { target, decision: with_yes, wants_yes, flow, discloses: None });
         }
+    }
+    let asks = call.origin.turn().is_some() && !facts.own.is_refused() && decision.errors.is_empty();
+    if let Some(owner) = untold_owner(untold).filter(|_| asks && flow == Flow::Violates) {
+        let told = facts.policy.decide(&asked(Flow::Disclosed, approved, account, account_of));
+        if told.allowed {
+            let reason = discloses(&owner, &resource);
+            let (wants_yes, discloses) = (Some(Decision { reason, ..decision }), Some(owner));
+            return Ok(Weighed { target, decision: told, wants_yes, flow, discloses });
+        }
+    }
+    let lacking = facts.own.lacking().filter(|lacking| {
+        let account_of = lacking.owner.to_string();
+        decision.errors.is_empty()
+            && facts.policy.decide(&asked(flow, true, AccountKind::Personal, account_of)).allowed
+    });
+    if let Some(lacking) = lacking {
+        return Err(Box::new(lacks(lacking, call, &resource, facts, decision.policies)));
     }
     let no = denied(DeniedBy::Policy, &resource, facts, decision.policies, decision.reason);
     Err(Box::new(match no {
@@ -157,6 +182,46 @@ pub(crate) fn weigh(call: &Call, input: &Value, facts: &Facts<'_>) -> Result<Wei
         }
         other => other,
     }))
+}
+
+/// What flow found, and what became of it: `untold` are those with whose accounts something was read that would be told
+/// to others.
+fn flow(untold: &BTreeSet<PrincipalId>, approval: Option<&ApprovalRow>) -> Flow {
+    let owner = approval.filter(|row| given(row)).and_then(|row| row.discloses.as_ref());
+    match owner {
+        _ if untold.is_empty() => Flow::Unknown,
+        Some(owner) if untold.len() == 1 && untold.contains(owner) => Flow::Disclosed,
+        _ => Flow::Violates,
+    }
+}
+
+/// The one person who is asked whether a step of a turn may tell others what is theirs, unless they said no in this turn.
+/// What the host does by itself is not worth a question, and what is two persons' own is told on the word of neither.
+fn untold_owner(untold: BTreeSet<PrincipalId>) -> Option<PrincipalId> {
+    let mut owners = untold.into_iter();
+    owners.next().filter(|_| owners.next().is_none())
+}
+
+/// Why that person is asked.
+fn discloses(owner: &PrincipalId, resource: &str) -> String {
+    format!(
+        "it would tell `{resource}` what was read with an account of `{owner}`: only they may say so, and for this call \
+         alone"
+    )
+}
+
+/// The no to a call that policy lets through with an account of whoever asked, and they have connected none.
+fn lacks(
+    lacking: &Lacking,
+    call: &Call,
+    resource: &str,
+    facts: &Facts<'_>,
+    policies: Vec<String>,
+) -> Verdict {
+    match denied(DeniedBy::Account, resource, facts, policies, lacking.reason(&call.tool)) {
+        Verdict::Denied(denial) => Verdict::Denied(Denial { lacking: Some(lacking.clone()), ..denial }),
+        other => other,
+    }
 }
 
 /// The no to a call that policy lets through and whose tool declares no class: without a person's yes it goes only where
@@ -177,7 +242,7 @@ fn undeclared(call: &Call, target: &Target, class: Option<EffectClass>) -> Optio
 
 /// What the guards said, standing refusal and budget, and the person whose yes is wanted.
 pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Option<GuardNo>) -> Verdict {
-    let Weighed { target, decision, wants_yes, flow } = weighed;
+    let Weighed { target, decision, wants_yes, flow, discloses } = weighed;
     if let Some(no) = guards {
         return denied(DeniedBy::Guard, target.resource.text(), facts, no.policies, no.reason);
     }
@@ -203,6 +268,7 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
                 effect: target.effect,
                 policies: no.policies.clone(),
                 reason: no.reason.clone(),
+                discloses,
             });
         }
         // Policy may have come to let it through meanwhile: a person's no to this very call still stands.
@@ -217,7 +283,8 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
     Verdict::Admitted(Admission {
         routes: facts.own.on(facts.catalogue.routes(&target.plugin)),
         account: facts.own.person().cloned(),
-        violates_flow: flow == Flow::Violates,
+        connectable: facts.own.connectable().cloned(),
+        violates_flow: matches!(flow, Flow::Violates | Flow::Disclosed),
         plugin: target.plugin,
         digest: target.digest,
         resource: target.resource,
@@ -321,6 +388,7 @@ fn denied(by: DeniedBy, resource: &str, facts: &Facts<'_>, policies: Vec<String>
         quotes: None,
         account,
         violates_flow,
+        lacking: None,
     })
 }
 

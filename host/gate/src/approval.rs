@@ -183,8 +183,16 @@ impl Gate {
         if answer == Answer::Yes && asked.input.value().is_none() {
             return Err(AnswerError::Erased);
         }
-        let (seat, policies) = self.entitled(&row, &asked, by).await?;
-        let actor = Actor { principal: by.clone(), seat: Some(seat.clone()) };
+        let (seat, policies) = match &row.discloses {
+            // Whose it is, is no question to policies.
+            Some(owner) if owner == by => (None, Vec::new()),
+            Some(owner) => return Err(CannotApprove::OwnersAlone(owner.clone()).into()),
+            None => {
+                let (seat, policies) = self.entitled(&row, &asked, by).await?;
+                (Some(seat), policies)
+            }
+        };
+        let actor = Actor { principal: by.clone(), seat: seat.clone() };
         let (what, command) = match answer {
             Answer::Yes => {
                 let content = asked.content.clone();
@@ -276,6 +284,10 @@ impl Gate {
     ) -> Result<(ApprovalRow, ApprovalAsked, SeatId), AnswerError> {
         let row = self.approval(approval).await?.ok_or(CannotApprove::NotAsked)?;
         let asked = self.asked_as(&row).await?;
+        if row.discloses.is_some() {
+            let reason = "a yes to tell others what is one's own counts for that call alone".to_owned();
+            return Err(AnswerError::NotEntitled { by: by.clone(), reason });
+        }
         let (seat, _) = self.entitled(&row, &asked, by).await?;
         Ok((row, asked, seat))
     }
@@ -442,6 +454,7 @@ fn asked(call: &Call, asking: Asking, expires_at: Timestamp) -> ApprovalAsked {
         effect: asking.effect.word().to_owned(),
         policies: asking.policies,
         reason: call.personal(asking.reason),
+        discloses: asking.discloses,
         expires_at,
     }
 }

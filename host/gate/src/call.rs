@@ -39,6 +39,8 @@ pub struct Call {
     pub topic: Option<Topic>,
     /// The person who woke the turn, when a person did: whose budget pays.
     pub asker: Option<PrincipalId>,
+    /// Whether that person asked for nothing, and the office speaks up by itself: then nobody's account is used for it.
+    pub unasked: bool,
     /// The goal the call is made for, when it is made for one: whose budget pays.
     pub goal: Option<String>,
     /// What is passed.
@@ -77,6 +79,7 @@ impl Call {
             tool: tool.to_owned(),
             topic: None,
             asker: None,
+            unasked: false,
             goal: None,
             payload,
             label: Label::host(),

@@ -246,6 +246,12 @@ pub trait Catalogue: Send + Sync {
     /// The routes the operator granted to a plugin; none when nothing was granted.
     fn routes(&self, plugin: &str) -> Vec<Route>;
 
+    /// Where people connect an account that takes the place of `credential`, as they call that service; nothing where
+    /// nobody can.
+    fn service(&self, _credential: &str) -> Option<String> {
+        None
+    }
+
     /// What a call of `tool` with `input` touches.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ pub use state::{SAW_BYTES_MAX, StateError};
 
 use crate::call::{Call, Payload};
 use crate::catalogue::recall_tool;
+use crate::outcome::owners;
 use crate::pass::{Gate, GateError, Passed};
 use crate::permit::Admission;
 use crate::reach::{FailureKind, Output};
@@ -108,7 +109,8 @@ impl Gate {
         };
         let intended = self.intended(&row).await?;
         let told = self.ask_back(effect, &row, &recalling, intended.as_ref(), reader).await?;
-        let label = intended.as_ref().map_or_else(Label::unknown, |(event, _)| event.label.clone());
+        let of = |(event, body): &(Event, EffectIntended)| owners(&event.label, body.account.as_ref());
+        let label = intended.as_ref().map_or_else(Label::unknown, of);
         self.write_back((effect, &row), &recalling, told, label, reader).await
     }
 

@@ -89,6 +89,8 @@ pub enum Flow {
     Ok,
     /// One of them may not.
     Violates,
+    /// One of them may not, and whoever it was read for said yes to this very call.
+    Disclosed,
     /// It could not be told. Never the same as [`Flow::Ok`].
     Unknown,
 }
@@ -100,6 +102,7 @@ impl Flow {
         match self {
             Self::Ok => "ok",
             Self::Violates => "violates",
+            Self::Disclosed => "disclosed",
             Self::Unknown => "unknown",
         }
     }

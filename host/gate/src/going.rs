@@ -3,11 +3,11 @@
 use crate::begin::Begun;
 use crate::call::Call;
 use crate::deltas::Deltas;
-use crate::outcome::{held_outcome, is_known, source_label};
+use crate::outcome::{held_outcome, is_known, owners, source_label};
 use crate::owed::{Owed, tell_alone};
 use crate::pass::{Gate, GateError, Passed};
 use crate::permit::{Admission, Permit};
-use crate::reach::{Output, Reached};
+use crate::reach::{Failure, FailureKind, Output, Reached};
 use crate::ready::Ready;
 use crate::story::Story;
 use crate::verdict::{Denial, Refusal};
@@ -83,12 +83,17 @@ fn came(going: &Going, reached: Reached, lasted_ms: i64) -> Came {
     let held = begun.hold.as_ref().map(|held| (held, held_outcome(held, call, &reached, lasted_ms)));
     let label = source_label(admission, &reached).join(&call.label);
     let outcome_known = is_known(&reached);
+    if let (Err(Failure { kind: FailureKind::NoAccount(_), .. }), Some(lacking)) =
+        (&reached.outcome, &admission.connectable)
+    {
+        facts.push(story.account_wanted(lacking));
+    }
     let passed = match (&begun.effect, reached.outcome) {
         (None, Ok(Output::Unusable { failure, .. })) => Passed::Failed { failure, receipts },
         (None, Ok(output)) => Passed::Done { output, label, receipts },
         (None, Err(failure)) => Passed::Failed { failure, receipts },
         (Some(effect), Ok(output)) => {
-            facts.push(story.effect_sent(effect, &output));
+            facts.push(story.effect_sent(effect, &output, owners(&call.label, admission.account.as_ref())));
             Passed::Done { output, label, receipts }
         }
         (Some(effect), Err(failure)) if outcome_known => {

@@ -39,7 +39,7 @@ mod story;
 mod together;
 pub mod verdict;
 
-pub use account::{AccountKind, Own};
+pub use account::{AccountKind, Lacking, Own, how_to_connect};
 pub use approval::{Answer, AnswerError, ApprovalTimes};
 pub use call::{Call, Payload};
 pub use catalogue::{

@@ -6,7 +6,7 @@ use crate::call::{Call, Payload};
 use crate::catalogue::Resource;
 use crate::permit::Admission;
 use crate::reach::{FailureKind, Output, Reached};
-use event::{HoldId, Label, NanoUsd};
+use event::{HoldId, Label, NanoUsd, PrincipalId};
 use fold::purse::cost;
 
 /// How a hold ends.
@@ -164,6 +164,7 @@ pub(crate) fn is_known(reached: &Reached) -> bool {
         FailureKind::InvalidInput
             | FailureKind::NotFound
             | FailureKind::NotAllowed
+            | FailureKind::NoAccount(_)
             | FailureKind::RateLimited
             | FailureKind::TooLarge
             | FailureKind::ProviderRefused
@@ -201,7 +202,17 @@ pub(crate) fn earlier_label(admission: &Admission) -> Label {
 
 /// The label of what was read with a person's account: for that person alone, and vouched for by nobody.
 fn own_label(admission: &Admission) -> Label {
-    let owner = admission.account.clone().map(event::Audience::Principal);
+    of_owner(admission.account.as_ref())
+}
+
+fn of_owner(owner: Option<&PrincipalId>) -> Label {
+    let owner = owner.cloned().map(event::Audience::Principal);
     let readers = event::Readers::Within(owner.into_iter().collect());
     Label { readers, integrity: event::Integrity::Untrusted }
+}
+
+/// The label of what the record keeps of an effect that was done for a call of this label with an account of `owner`:
+/// what its service gave back may repeat anything that stands in the account, a reference too.
+pub(crate) fn owners(label: &Label, owner: Option<&PrincipalId>) -> Label {
+    if owner.is_some() { label.join(&of_owner(owner)) } else { label.clone() }
 }

@@ -1,5 +1,6 @@
 //! The sealed proof that one call was admitted. Made here alone, spent by value on [`crate::Reach::reach`].
 
+use crate::account::Lacking;
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, Resource};
 use crate::deltas::Deltas;
@@ -22,6 +23,8 @@ pub struct Admission {
     pub(crate) policies: Vec<String>,
     /// The person whose account the routes use, if they use one.
     pub(crate) account: Option<PrincipalId>,
+    /// The account that whoever asked would have to connect, should it turn out that there is none to make the call with.
+    pub(crate) connectable: Option<Lacking>,
     /// Whether it tells somebody what was read with another's account, as policy lets it.
     pub(crate) violates_flow: bool,
     /// The yes that is used up when the call begins.

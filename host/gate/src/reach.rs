@@ -88,6 +88,8 @@ pub enum FailureKind {
     NotFound,
     /// The other side, or the way out, does not allow it.
     NotAllowed,
+    /// It goes with an account of whoever asked, at this service, and none that can be used is connected.
+    NoAccount(String),
     /// The other side asks to wait.
     RateLimited,
     /// The other side did not answer or cannot now.

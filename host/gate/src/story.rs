@@ -1,6 +1,7 @@
 //! How the gate writes down a call: every fact of one deed, on one stream, under names derived from the
 //! origin, so that writing it again is the same event.
 
+use crate::account::Lacking;
 use crate::begin::HeldCall;
 use crate::call::Call;
 use crate::outcome::HoldEnd;
@@ -8,10 +9,10 @@ use crate::permit::Admission;
 use crate::reach::{Output, Reading};
 use crate::verdict::{Denial, Refusal};
 use event::{
-    Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectCaptured, EffectFailed,
-    EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId, HoldLeftUnknown,
-    HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId, Proposed,
-    ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
+    AccountWanted, Actor, CallAdmitted, CallClassified, CallDenied, CallRefused, Digest, EffectCaptured,
+    EffectFailed, EffectId, EffectIntended, EffectLeftUnknown, EffectSent, EventId, Fact, HoldId,
+    HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Label, Origin, Personal, PrincipalId,
+    Proposed, ReceiptId, ReceiptRecorded, RefusalRaised, RefusalSubject, StreamName,
 };
 use fold::purse::{HoldRow, HoldState};
 use serde_json::Value;
@@ -100,7 +101,7 @@ impl Story {
         self.say("admitted", self.label.clone(), fact)
     }
 
-    pub(crate) fn denied(&self, denial: &Denial) -> [Proposed; 1] {
+    pub(crate) fn denied(&self, denial: &Denial) -> Vec<Proposed> {
         let fact = CallDenied {
             origin: self.origin.clone(),
             tool: self.tool.clone(),
@@ -113,7 +114,20 @@ impl Story {
             account: denial.account.clone(),
             violates_flow: denial.violates_flow,
         };
-        [self.say("denied", self.label.clone(), fact)]
+        let wanted = denial.lacking.as_ref().map(|lacking| self.account_wanted(lacking));
+        [self.say("denied", self.label.clone(), fact)].into_iter().chain(wanted).collect()
+    }
+
+    /// That whoever asked has no account for it.
+    pub(crate) fn account_wanted(&self, lacking: &Lacking) -> Proposed {
+        let fact = AccountWanted {
+            origin: self.origin.clone(),
+            tool: self.tool.clone(),
+            credential: lacking.credential.clone(),
+            service: lacking.service.clone(),
+            owner: lacking.owner.clone(),
+        };
+        self.say("account.wanted", Label::host(), fact)
     }
 
     pub(crate) fn refused(&self, refusal: &Refusal) -> [Proposed; 1] {
@@ -204,12 +218,13 @@ impl Story {
         self.say("effect.captured", self.label.clone(), fact)
     }
 
-    pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output) -> Proposed {
+    /// `label` is that of what it gave back.
+    pub(crate) fn effect_sent(&self, effect: &EffectId, output: &Output, label: Label) -> Proposed {
         let reference = match output {
             Output::Tool(value) => value.clone(),
             Output::Model(_) | Output::Unusable { .. } => Value::Null,
         };
-        self.say("effect.ended", self.label.clone(), EffectSent { effect: effect.clone(), reference })
+        self.say("effect.ended", label, EffectSent { effect: effect.clone(), reference })
     }
 
     pub(crate) fn effect_failed(&self, effect: &EffectId, reason: &str) -> Proposed {

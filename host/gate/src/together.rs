@@ -350,6 +350,7 @@ fn not_begun_came(call: &Call, admission: &Admission, story: &Story, not_begun: 
                 quotes: None,
                 account: admission.account.clone(),
                 violates_flow: admission.violates_flow,
+                lacking: None,
             };
             let owed = Owed::facts(call, story.denied(&denial));
             return Came { passed: Passed::Denied(denial), owed };

@@ -1,6 +1,7 @@
 //! The three noes. Denied: not this call. Refused: a standing no to a subject. Failed is not here: it is
 //! what [`crate::reach`] returns, as data.
 
+use crate::account::Lacking;
 use crate::catalogue::{EffectClass, Resource};
 use crate::permit::Admission;
 use event::{ApprovalId, DeniedBy, Digest, PrincipalId, Timestamp};
@@ -25,6 +26,8 @@ pub struct Denial {
     pub account: Option<PrincipalId>,
     /// Whether it would tell somebody what was read with another's account.
     pub violates_flow: bool,
+    /// The account for want of which it is denied.
+    pub lacking: Option<Lacking>,
 }
 
 impl Denial {
@@ -70,6 +73,8 @@ pub struct Asking {
     pub policies: Vec<String>,
     /// Why one is wanted.
     pub reason: String,
+    /// The person whose yes is wanted and nobody else's: it would tell others what was read with their account.
+    pub discloses: Option<PrincipalId>,
 }
 
 /// What the pure half of the gate says.
@@ -77,7 +82,7 @@ pub struct Asking {
 pub enum Verdict {
     /// The call may be made, if its hold can be taken.
     Admitted(Admission),
-    /// Only with a person's yes.
+    /// Only with a person's yes, or with that of one person.
     Asks(Asking),
     /// Not this call.
     Denied(Denial),

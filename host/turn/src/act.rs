@@ -260,6 +260,7 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
             tool: planned.tool.clone(),
             topic: Some(self.opened.topic.clone()),
             asker: self.scene.asker.clone(),
+            unasked: self.scene.manner.is_unasked(),
             goal: None,
             payload: payload.clone(),
             label: planned.label.clone(),

@@ -43,6 +43,11 @@ impl Manner {
         self != Self::Investigation || effect == EffectClass::Read
     }
 
+    /// Whether nobody asked.
+    pub fn is_unasked(self) -> bool {
+        matches!(self, Self::Unasked | Self::Investigation)
+    }
+
     /// What a model is told of it; nothing when somebody asked.
     pub fn told(self) -> &'static str {
         match self {

@@ -10,6 +10,8 @@
 #[cfg(all(target_arch = "wasm32", not(feature = "model")))]
 pub mod bindings;
 mod failure;
+#[cfg(feature = "file")]
+pub mod file;
 #[cfg(feature = "html")]
 pub mod html;
 #[cfg(feature = "http")]

@@ -11,7 +11,7 @@ macro_rules! strangers {
 }
 
 pub fn all() -> Vec<Definition> {
-    vec![search(), read(), draft(), send()]
+    vec![search(), read(), attachment(), draft(), send()]
 }
 
 fn text() -> Value {
@@ -56,19 +56,39 @@ fn search() -> Definition {
 }
 
 fn read() -> Definition {
-    let file = object(json!({"name": text(), "bytes": {"type": "integer"}}), &["name", "bytes"]);
+    let file = object(
+        json!({"part": text(), "name": text(), "media_type": text(), "bytes": {"type": "integer"}}),
+        &["part", "name", "bytes"],
+    );
     let more = json!({
         "cc": text(), "body": text(), "cut": {"type": "boolean", "description": "Whether the text went on."},
-        "attachments": {"type": "array", "items": file, "description": "What is attached; it is not read."},
+        "attachments": {"type": "array", "items": file, "description": "What is attached; `mail.attachment` reads one by its `part`."},
     });
     Definition {
         name: "mail.read",
         description: concat!(
-            "Read one message as text, cut at 50,000 characters; what is attached is named.",
+            "Read one message as text, cut at 50,000 characters, with the names of what is attached.",
             strangers!()
         ),
         input_schema: object(json!({"message": name()}), &["message"]),
         output_schema: line(more),
+    }
+}
+
+fn attachment() -> Definition {
+    let part = json!({
+        "type": "string", "pattern": "^[0-9]+(\\.[0-9]+)*$", "maxLength": 64,
+        "description": "Which part of the message it is, as `mail.read` says.",
+    });
+    Definition {
+        name: "mail.attachment",
+        description: concat!(
+            "Read a file that is attached to a message, of at most 700,000 bytes: an image, a PDF or a text. An image or a \
+             PDF is shown to you after the results, where you can look at such.",
+            strangers!()
+        ),
+        input_schema: object(json!({"message": name(), "part": part}), &["message", "part"]),
+        output_schema: object(guest::file::properties(), &["name", "bytes"]),
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! What is sent or prepared carries the effect's name in its `Message-ID` and in a header of its own, so that it can be
 //! found again when nobody heard whether it arrived: Gmail may give a message another `Message-ID`. What is read was
-//! written by strangers. Absent on purpose: attachments are named and not read; nothing is deleted, moved or marked;
-//! HTML is not sent.
+//! written by strangers. Absent on purpose: nothing is deleted, moved or marked; HTML and files are not sent.
 
 mod address;
 mod api;
+mod attachment;
 mod compose;
 mod definitions;
 mod message;
@@ -37,6 +37,7 @@ impl Tools for Mail {
         match call.tool.as_str() {
             "mail.search" => read::search(&api, &call.read()?),
             "mail.read" => read::read(&api, &call.read()?),
+            "mail.attachment" => attachment::read(&api, &call.read()?),
             "mail.draft" => write::draft(&api, &call.read()?, &call.key),
             "mail.send" => write::send(&api, &call.read()?, &call.key),
             _ => Err(call.unknown()),

@@ -34,15 +34,45 @@ pub fn body(message: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// The names of the files that are attached, each with its length in bytes.
+/// A file that is attached to a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// Which part of the message it is, such as `1` or `0.2`: the same however often it is asked for.
+    pub part: String,
+    /// What it is called.
+    pub name: String,
+    /// What its sender says it is.
+    pub media_type: String,
+    /// Its length in bytes, as Gmail says.
+    pub bytes: u64,
+    /// By which name Gmail gives its content, where it does not stand in the message. Another one each time.
+    pub id: Option<String>,
+    /// Its content in base64, where it does.
+    pub data: Option<String>,
+}
+
+/// The files that are attached.
 #[must_use]
-pub fn attachments(message: &Value) -> Vec<(String, u64)> {
+pub fn attachments(message: &Value) -> Vec<Attached> {
     let file = |part: &&Value| {
+        let of = |pointer: &str| part.pointer(pointer).and_then(Value::as_str).map(ToOwned::to_owned);
         let name = text(part.get("filename"));
-        let bytes = part.pointer("/body/size").and_then(Value::as_u64).unwrap_or(0);
-        (!name.is_empty()).then_some((name, bytes))
+        (!name.is_empty()).then(|| Attached {
+            part: text(part.get("partId")),
+            name,
+            media_type: text(part.get("mimeType")),
+            bytes: part.pointer("/body/size").and_then(Value::as_u64).unwrap_or(0),
+            id: of("/body/attachmentId"),
+            data: of("/body/data"),
+        })
     };
     parts(message).iter().filter_map(file).collect()
+}
+
+/// What Gmail writes as base64url.
+#[must_use]
+pub fn decoded(data: &str) -> Option<Vec<u8>> {
+    BASE64.decode(data).ok()
 }
 
 /// Every part, outermost first, as far as is looked.
@@ -67,7 +97,7 @@ fn content(part: &&Value, kind: &str) -> Option<String> {
     let of_kind =
         text(part.get("mimeType")).eq_ignore_ascii_case(kind) && text(part.get("filename")).is_empty();
     let encoded = part.pointer("/body/data").and_then(Value::as_str).filter(|_| of_kind)?;
-    let bytes = BASE64.decode(encoded).ok()?;
+    let bytes = decoded(encoded)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -76,7 +76,9 @@ pub fn read(api: &Api<'_>, one: &One) -> Result<Value, Failure> {
         fields.insert("cc".to_owned(), header(&message, "Cc").into());
         fields.insert("cut".to_owned(), (kept.len() < whole.len()).into());
         fields.insert("body".to_owned(), kept.into());
-        let files = files.into_iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
+        let files = files.into_iter().map(|file| {
+            json!({"part": file.part, "name": file.name, "media_type": file.media_type, "bytes": file.bytes})
+        });
         fields.insert("attachments".to_owned(), files.collect());
     }
     Ok(said)

@@ -10,7 +10,7 @@ use guest::{Failure, Host, Kind, Level, Memory, Tools};
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::{Mail, read, recall, write};
+use crate::{Mail, attachment, read, recall, write};
 
 struct Granted;
 
@@ -83,6 +83,7 @@ fn what_a_description_promises_is_what_is_done() {
     let described = |name: &str| Mail::definitions().into_iter().find(|tool| tool.name == name).unwrap();
     assert!(described("mail.search").description.contains(&format!("{} messages a page", read::PAGE_MAX)));
     assert_eq!(read::BODY_CHARS_MAX, 50_000);
+    assert_eq!(guest::file::FILE_BYTES_MAX, 700_000);
     let most = described("mail.send").input_schema["properties"]["cc"]["maxItems"].clone();
     assert_eq!(most, json!(write::CC_MAX));
 }
@@ -118,14 +119,17 @@ fn a_message_is_read_as_text_and_what_is_attached_is_named() {
     ] {
         let kind = if plain { "text/plain" } else { "text/html" };
         let whole = json!({"id": "m1", "payload": {"mimeType": "multipart/mixed", "headers": [], "parts": [
-            {"mimeType": "text/plain", "filename": "notes.txt", "body": {"size": 9, "data": "eA"}},
+            {"partId": "0", "mimeType": "text/plain", "filename": "notes.txt", "body": {"size": 9, "data": "eA"}},
             {"mimeType": "multipart/alternative", "parts": [{"mimeType": kind, "filename": "", "body": {"data": data}}]},
         ]}});
         let wire = Fake::giving([whole]);
         let api = Api::open(&Granted, &wire).unwrap();
         let said = read::read(&api, &input(json!({"message": "m1"}))).unwrap();
         assert_eq!(said["body"], text);
-        assert_eq!(said["attachments"], json!([{"name": "notes.txt", "bytes": 9}]));
+        assert_eq!(
+            said["attachments"],
+            json!([{"part": "0", "name": "notes.txt", "media_type": "text/plain", "bytes": 9}])
+        );
     }
     let mut deep = json!({"mimeType": "text/plain", "body": {"data": URL_SAFE.encode("too deep")}});
     for _ in 0..30 {
@@ -134,6 +138,60 @@ fn a_message_is_read_as_text_and_what_is_attached_is_named() {
     let wire = Fake::giving([json!({"id": "m1", "payload": deep})]);
     let api = Api::open(&Granted, &wire).unwrap();
     assert_eq!(read::read(&api, &input(json!({"message": "m1"}))).unwrap()["body"], "");
+}
+
+/// A message as Gmail gives it: a text, and a file under `part` with this body.
+fn with_file(part: &str, name: &str, body: Value) -> Value {
+    json!({"id": "m1", "payload": {"partId": "", "mimeType": "multipart/mixed", "headers": [], "parts": [
+        {"partId": "0", "mimeType": "text/plain", "filename": "", "body": {"size": 2, "data": "SGk"}},
+        {"partId": part, "mimeType": "application/octet-stream", "filename": name, "body": body},
+    ]}})
+}
+
+#[test]
+fn a_file_that_is_attached_is_read_by_its_part_and_is_what_its_first_bytes_say() {
+    let ask = |wire: &Fake, part: &str| {
+        let api = Api::open(&Granted, wire).unwrap();
+        attachment::read(&api, &input(json!({"message": "m1", "part": part})))
+    };
+    for (bytes, key) in [(b"%PDF-1.7 a".as_slice(), "media"), ("name,größe".as_bytes(), "text")] {
+        // As the published shapes are: the content comes by another request, by a name that changes each time.
+        let body = json!({"size": bytes.len(), "attachmentId": "ANGjdJ8_x-1"});
+        let content = json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)});
+        let wire = Fake::giving([with_file("1", "plan.pdf", body), content]);
+        let said = ask(&wire, "1").unwrap();
+        assert_eq!((&said["name"], &said["bytes"]), (&json!("plan.pdf"), &json!(bytes.len())));
+        assert!(said.get(key).is_some(), "{said}");
+        assert_eq!(
+            wire.paths(),
+            [
+                "/gmail/v1/users/me/messages/m1?format=full",
+                "/gmail/v1/users/me/messages/m1/attachments/ANGjdJ8_x-1"
+            ]
+        );
+    }
+    let wire = Fake::giving([with_file("1", "a.txt", json!({"size": 2, "data": "SGk"}))]);
+    assert_eq!(ask(&wire, "1").unwrap()["text"], "Hi", "it may stand in the message");
+}
+
+#[test]
+fn what_is_too_long_or_nothing_to_look_at_or_not_there_is_refused_by_kind() {
+    let ask = |replies: Vec<Value>, part: &str| {
+        let wire = Fake::giving(replies);
+        let api = Api::open(&Granted, &wire).unwrap();
+        let failure = attachment::read(&api, &input(json!({"message": "m1", "part": part}))).unwrap_err();
+        (failure.kind, wire.paths().len())
+    };
+    let named = |size: u64, id: &str| with_file("1", "a", json!({"size": size, "attachmentId": id}));
+    let content = |bytes: &[u8]| json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)});
+    assert_eq!(ask(vec![named(700_001, "a1")], "1"), (Kind::TooLarge, 1), "it is not asked for");
+    let long = vec![b'a'; 700_001];
+    assert_eq!(ask(vec![named(5, "a1"), content(&long)], "1"), (Kind::TooLarge, 2));
+    assert_eq!(ask(vec![named(3, "a1"), content(b"\0\x01\x02")], "1"), (Kind::InvalidInput, 2));
+    assert_eq!(ask(vec![named(3, "a1")], "0"), (Kind::NotFound, 1), "the text of the message is no file");
+    assert_eq!(ask(vec![named(3, "a1")], "7"), (Kind::NotFound, 1));
+    assert_eq!(ask(vec![named(3, "../../drafts")], "1"), (Kind::Malformed, 1), "it is not followed");
+    assert_eq!(ask(vec![named(3, "a1"), json!({"size": 3, "data": "%"})], "1"), (Kind::Malformed, 2));
 }
 
 #[test]

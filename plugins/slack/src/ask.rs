@@ -10,15 +10,13 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::card::{Field, context, decided, fields_of, header, in_fences, named_before, plain};
-use crate::ids::{Action, ChannelId, EffectKey, Ts, UserId};
-use crate::message::{asked, body, fallback, in_thread, named, section};
+use crate::ids::{Action, ChannelId, Destination, EffectKey, Ts, UserId};
+use crate::message::{LABEL_CHARS_MAX, asked, body, fallback, in_thread, named, section};
 use crate::text::{Mention, Untrusted};
 use crate::tools::{mentions, placed};
 
 /// The most answers that one question has: more is a form.
 pub const CHOICES_MAX: usize = 5;
-/// The most of a label on a button, in characters. Source: Slack's Block Kit reference.
-const LABEL_CHARS_MAX: usize = 75;
 /// The most of what is quoted, in characters once escaped: what is asked about is known again by its beginning.
 const QUOTED_CHARS_MAX: usize = 2_400;
 /// The most of the sentence that says what is asked, in characters.
@@ -38,7 +36,7 @@ pub struct Choice {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    channel: ChannelId,
+    channel: Destination,
     thread_ts: Option<Ts>,
     about: String,
     title: String,
@@ -84,7 +82,7 @@ pub fn ask(input: Ask, key: &str, api: &Api) -> Result<Value, Failure> {
     blocks.extend(fields_of(&input.fields));
     blocks.extend(quoted(&input.quoted));
     blocks.push(json!({ "type": "actions", "elements": buttons(&input.choices, &about) }));
-    let mut post = body(&input.channel, fallback(&calls, Untrusted::new(&input.title)), blocks);
+    let mut post = body(&input.channel.into(), fallback(&calls, Untrusted::new(&input.title)), blocks);
     in_thread(&mut post, input.thread_ts.as_ref());
     named(&mut post, &EffectKey::parse(key)?);
     placed(&api.send("chat.postMessage", &Value::Object(post))?, input.thread_ts.is_some(), api)

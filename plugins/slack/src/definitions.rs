@@ -38,6 +38,11 @@ fn team() -> Value {
 }
 
 fn file() -> Definition {
+    let mut properties = guest::file::properties();
+    if let Some(fields) = properties.as_object_mut() {
+        let which = "Which smaller rendition of an image it is.";
+        fields.insert("rendition".to_owned(), json!({ "type": "string", "description": which }));
+    }
     Definition {
         name: "slack.file",
         description: "Read a file that came with a message, by the id that the message names: an image, a PDF or a text. \
@@ -48,30 +53,18 @@ fn file() -> Definition {
             "required": ["file"],
             "additionalProperties": false,
         }),
-        output_schema: json!({
-            "type": "object",
-            "properties": {
-                "name": { "type": "string" },
-                "bytes": { "type": "integer", "minimum": 0 },
-                "rendition": { "type": "string", "description": "Which smaller rendition of an image it is." },
-                "text": { "type": "string" },
-                "media": {
-                    "type": "object",
-                    "properties": {
-                        "media_type": { "type": "string" },
-                        "name": { "type": "string" },
-                        "content": { "type": "string" },
-                    },
-                    "required": ["media_type", "content"],
-                },
-            },
-            "required": ["name", "bytes"],
-        }),
+        output_schema: json!({ "type": "object", "properties": properties, "required": ["name", "bytes"] }),
     }
 }
 
 fn channel() -> Value {
     json!({ "type": "string", "description": "The channel's id, such as C0123ABCD." })
+}
+
+/// Where a card goes.
+fn destination() -> Value {
+    let what = "The channel's id, such as C0123ABCD; or a person's, such as U0123ABCD, for a direct message to them.";
+    json!({ "type": "string", "description": what })
 }
 
 fn ts(description: &str) -> Value {
@@ -165,7 +158,7 @@ fn posted() -> Value {
 }
 
 /// What a card says, asked or decided; `more` is what tells the two apart.
-fn card_input(more: &[(&str, Value, bool)]) -> Value {
+fn card_input(channel: Value, more: &[(&str, Value, bool)]) -> Value {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
     let line = json!({
         "type": "object",
@@ -174,7 +167,7 @@ fn card_input(more: &[(&str, Value, bool)]) -> Value {
         "additionalProperties": false,
     });
     let mut properties = Map::from_iter([
-        ("channel".to_owned(), channel()),
+        ("channel".to_owned(), channel),
         ("approval".to_owned(), text("The approval, approval_…; what the buttons carry.")),
         ("title".to_owned(), text("What the card is about.")),
         ("fields".to_owned(), json!({ "type": "array", "items": line, "maxItems": FIELDS_MAX })),
@@ -197,15 +190,18 @@ fn card() -> Definition {
         name: "slack.card",
         description: "Show in Slack what waits for a person's yes, with a button for yes and one for no. Returns \
                       where the card stands. Nothing on it can mention anybody but those who are asked.",
-        input_schema: card_input(&[
-            ("thread_ts", ts("The ts of the message whose thread this goes to."), false),
-            (
-                "until",
-                json!({ "type": "string", "description": "Until when it can be answered, as text." }),
-                true,
-            ),
-            ("mention", mention(), false),
-        ]),
+        input_schema: card_input(
+            destination(),
+            &[
+                ("thread_ts", ts("The ts of the message whose thread this goes to."), false),
+                (
+                    "until",
+                    json!({ "type": "string", "description": "Until when it can be answered, as text." }),
+                    true,
+                ),
+                ("mention", mention(), false),
+            ],
+        ),
         output_schema: posted(),
     }
 }
@@ -220,11 +216,18 @@ fn card_update() -> Definition {
     Definition {
         name: "slack.card-update",
         description: "Change a card in Slack to what was decided. The buttons go.",
-        input_schema: card_input(&[
-            ("ts", ts("The card's own ts."), true),
-            ("state", json!({ "type": "string", "minLength": 1, "description": "What was decided." }), true),
-            ("by", by(), false),
-        ]),
+        input_schema: card_input(
+            channel(),
+            &[
+                ("ts", ts("The card's own ts."), true),
+                (
+                    "state",
+                    json!({ "type": "string", "minLength": 1, "description": "What was decided." }),
+                    true,
+                ),
+                ("by", by(), false),
+            ],
+        ),
         output_schema: json!({
             "type": "object",
             "properties": { "channel": channel(), "ts": ts("The card's own ts.") },
@@ -235,10 +238,20 @@ fn card_update() -> Definition {
 }
 
 fn whisper() -> Definition {
+    let link = json!({
+        "type": "object",
+        "properties": {
+            "label": { "type": "string", "minLength": 1, "maxLength": 75 },
+            "url": { "type": "string", "pattern": "^https?://", "maxLength": 3_000 },
+        },
+        "required": ["label", "url"],
+        "additionalProperties": false,
+    });
     let user = json!({ "type": "string", "pattern": "^[UW][A-Z0-9]{2,}$", "description": "Who sees it." });
     Definition {
         name: "slack.whisper",
-        description: "Say something in a Slack channel that one person sees. Nobody is notified.",
+        description: "Say something in a Slack channel that one person sees, with a button that opens an address where there \
+                      is a `link`. Nobody is notified.",
         input_schema: json!({
             "type": "object",
             "properties": {
@@ -246,6 +259,7 @@ fn whisper() -> Definition {
                 "thread_ts": ts("The ts of the message whose thread this goes to."),
                 "user": user,
                 "text": { "type": "string", "minLength": 1, "maxLength": TEXT_CHARS_MAX },
+                "link": link,
             },
             "required": ["channel", "user", "text"],
             "additionalProperties": false,

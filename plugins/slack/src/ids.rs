@@ -55,6 +55,30 @@ id!(
     /// A channel, direct message or group.
     ChannelId, "a channel id such as C0123ABCD (a name will not do)", is_channel
 );
+/// Where a card goes: a channel, or a person, who is asked where nobody else reads. Slack takes a person's id where a
+/// direct message to them is meant, and answers with its channel.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Destination(ChannelId);
+
+impl From<Destination> for ChannelId {
+    fn from(destination: Destination) -> Self {
+        destination.0
+    }
+}
+
+impl TryFrom<String> for Destination {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if is_channel(&text) || is_user(&text) {
+            return Ok(Self(ChannelId(text)));
+        }
+        let shown = excerpt(&text, EXCERPT_CHARS_MAX);
+        Err(format!("`{shown}` is not a channel's id such as C0123ABCD, or a person's such as U0123ABCD"))
+    }
+}
+
 id!(
     /// A file.
     FileId, "a file's id such as F0123ABCD", is_file

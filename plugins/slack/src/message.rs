@@ -5,8 +5,10 @@
 //! carry what a model wrote to whoever owns the address; a parsed name would notify people nobody asked.
 
 use guest::{Failure, Kind};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::card::plain;
 use crate::ids::{ChannelId, EffectKey, Ts, UserId};
 use crate::markdown::blocks;
 use crate::mrkdwn::pieces;
@@ -25,6 +27,12 @@ pub const BLOCKS_MAX: usize = 50;
 const FALLBACK_CHARS_MAX: usize = 4_000;
 /// The most people that one message mentions: more is a broadcast by another name.
 pub const MENTIONS_MAX: usize = 20;
+/// The `action_id` of a button that opens an address: Slack tells of the click, and it asks nothing.
+const ACTION_LINK: &str = "link.open";
+/// The most on a button, in characters. Source: Slack's Block Kit reference.
+pub(crate) const LABEL_CHARS_MAX: usize = 75;
+/// The longest address behind a button, in bytes. Source: Slack's Block Kit reference.
+const URL_BYTES_MAX: usize = 3_000;
 /// What the metadata of a message is called.
 pub const METADATA_TYPE: &str = "chancery_effect";
 
@@ -102,6 +110,43 @@ fn one(parts: &[Vec<String>]) -> Result<&[String], Failure> {
     }
 }
 
+/// A button that opens an address. Only the host says where it leads.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    label: String,
+    url: Web,
+}
+
+impl Link {
+    fn block(&self) -> Value {
+        let button = json!({
+            "type": "button", "action_id": ACTION_LINK, "style": "primary",
+            "text": plain(&self.label, LABEL_CHARS_MAX), "url": self.url.0,
+        });
+        json!({ "type": "actions", "elements": [button] })
+    }
+}
+
+/// An address that a browser opens: `http` or `https`, and nothing that would be read as something else.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Web(String);
+
+impl TryFrom<String> for Web {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let is_web = text.starts_with("https://") || text.starts_with("http://");
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"`\\|".contains(&byte));
+        if is_web && is_plain && text.len() <= URL_BYTES_MAX {
+            Ok(Self(text))
+        } else {
+            Err(format!("`url` is an address of http or https in at most {URL_BYTES_MAX} plain characters"))
+        }
+    }
+}
+
 /// The body of `chat.postEphemeral`: what only `user` sees.
 ///
 /// # Errors
@@ -111,12 +156,14 @@ pub fn compose_whisper(
     thread: Option<&Ts>,
     user: &UserId,
     text: Untrusted,
+    link: Option<&Link>,
 ) -> Result<Value, Failure> {
     if text.is_blank() {
         return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to say"));
     }
     let parts = parts("", text);
-    let blocks = one(&parts)?.iter().map(|text| section(text)).collect();
+    let mut blocks: Vec<Value> = one(&parts)?.iter().map(|text| section(text)).collect();
+    blocks.extend(link.map(Link::block));
     let mut body = body(channel, fallback("", text), blocks);
     in_thread(&mut body, thread);
     body.insert("user".to_owned(), json!(user.as_str()));

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::api::{Api, Said};
 use crate::card::{Card, Field, Place, compose_card, compose_decided};
-use crate::ids::{ApprovalId, ChannelId, EffectKey, Emoji, Ts, UserId, is_emoji};
+use crate::ids::{ApprovalId, ChannelId, Destination, EffectKey, Emoji, Ts, UserId, is_emoji};
 use crate::long::{self, Posted};
-use crate::message::{Message, compose_whisper};
+use crate::message::{Link, Message, compose_whisper};
 use crate::stream::{self, Recipient};
 use crate::text::{Mention, Untrusted};
 
@@ -105,7 +105,7 @@ fn posted(answer: &Value, in_thread: bool) -> Result<Value, Failure> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewCard {
-    channel: ChannelId,
+    channel: Destination,
     thread_ts: Option<Ts>,
     approval: ApprovalId,
     title: String,
@@ -124,7 +124,7 @@ pub struct NewCard {
 /// See [`compose_card`] and [`Api::send`]; [`Kind::Malformed`] when the answer does not name the message.
 pub fn card(input: NewCard, key: &str, api: &Api) -> Result<Value, Failure> {
     let NewCard { channel, thread_ts, approval, title, fields, arguments, digest, until, mention } = input;
-    let mentions = mentions(mention);
+    let (mentions, channel) = (mentions(mention), channel.into());
     let place = Place { channel: &channel, thread: thread_ts.as_ref(), mentions: &mentions };
     let card = Card { approval, title, fields, arguments, digest };
     let body = compose_card(&card, &place, &until, &EffectKey::parse(key)?)?;
@@ -168,6 +168,7 @@ pub struct Whisper {
     thread_ts: Option<Ts>,
     user: UserId,
     text: String,
+    link: Option<Link>,
 }
 
 /// Says something that one person sees.
@@ -176,7 +177,8 @@ pub struct Whisper {
 /// See [`compose_whisper`] and [`Api::send`].
 pub fn whisper(input: Whisper, api: &Api) -> Result<Value, Failure> {
     let text = Untrusted::new(&input.text);
-    let body = compose_whisper(&input.channel, input.thread_ts.as_ref(), &input.user, text)?;
+    let (thread, link) = (input.thread_ts.as_ref(), input.link.as_ref());
+    let body = compose_whisper(&input.channel, thread, &input.user, text, link)?;
     api.send("chat.postEphemeral", &body)?;
     Ok(json!({ "channel": input.channel.as_str(), "user": input.user.as_str() }))
 }

@@ -8,7 +8,7 @@ use crate::config::ServiceConfig;
 use crate::seed;
 use async_trait::async_trait;
 use egress::{Egress, Granted, NotGranted, Shown};
-use event::{AccountDisconnected, Fact, PrincipalId, Route, StreamName};
+use event::{AccountDisconnected, Fact, PrincipalId, PrincipalKind, Route, StreamName};
 use gate::{Failure, FailureKind, Permit, Reach, Reached};
 use record::{Clock, Record};
 use std::collections::BTreeSet;
@@ -75,10 +75,8 @@ impl Reach for Accounted {
         if let (Err(failure), Some(service), false) = (&mut reached.outcome, lacks, reached.request_sent)
             && failure.kind == FailureKind::NotAllowed
         {
-            failure.message.push_str(&format!(
-                "; they connect it with `/chancery connect {service}` in Slack, or at the terminal with `chancery account \
-                 connect {service}`"
-            ));
+            failure.message.push_str(&format!("; {}", gate::how_to_connect(&service)));
+            failure.kind = FailureKind::NoAccount(service);
         }
         if reached.readings.iter().any(|reading| reading.status == UNAUTHORIZED) {
             self.keeper.untaken().extend(used);
@@ -111,7 +109,7 @@ impl Keeper {
         let url = service.and_then(|service| service.token.as_deref());
         let (Some(service), Some(url), true) = (service, url, kept.refresh.is_some()) else {
             // Without a way to renew it, what is kept is tried as long as it may last.
-            return if self.lasts(&kept) { Ok(()) } else { Err(ended(account)) };
+            return if self.lasts(&kept) { Ok(()) } else { Err(self.ended(account)) };
         };
         let _one = self.renewing.lock().await;
         let deadline = Instant::now() + Duration::from_millis(RENEW_MS_MAX);
@@ -146,7 +144,7 @@ impl Keeper {
         deadline: Instant,
     ) -> Result<(), Failure> {
         let kept = self.kept(account)?;
-        let Some(refresh) = &kept.refresh else { return Err(ended(account)) };
+        let Some(refresh) = &kept.refresh else { return Err(self.ended(account)) };
         let asked = self.egress.ask_token(url, &service.client(), &Shown::Refresh(refresh), deadline).await;
         match asked {
             Ok(granted) => {
@@ -158,7 +156,7 @@ impl Keeper {
             Err(error) if error.is_final() => {
                 tracing::warn!(account = account.reference(), %error, "the service does not know the account any more");
                 self.disconnect(account, &error).await;
-                Err(ended(account))
+                Err(self.ended(account))
             }
             // What is kept may still be taken.
             Err(error) if self.lasts(&kept) => {
@@ -174,7 +172,7 @@ impl Keeper {
         let ends_at = lasts.map(|ms| self.clock.now().plus_ms(ms).0);
         // A service that says no other way to renew it goes on taking the one it gave.
         let refresh = granted.refresh.as_ref().or(before.refresh.as_ref());
-        let accounts = self.vault.accounts().ok_or_else(|| ended(account))?;
+        let accounts = self.vault.accounts().ok_or_else(|| self.ended(account))?;
         accounts.keep(account, &granted.access, refresh, ends_at).map_err(|error| later(&error.to_string()))
     }
 
@@ -201,9 +199,28 @@ impl Keeper {
     }
 
     fn kept(&self, account: &AccountRef) -> Result<Kept, Failure> {
-        let accounts = self.vault.accounts().ok_or_else(|| ended(account))?;
+        let accounts = self.vault.accounts().ok_or_else(|| self.ended(account))?;
         let kept = accounts.read(account).map_err(|error| later(&error.to_string()))?;
-        kept.ok_or_else(|| ended(account))
+        kept.ok_or_else(|| self.ended(account))
+    }
+
+    /// The failure of a call whose account opens nothing any more.
+    fn ended(&self, account: &AccountRef) -> Failure {
+        let is_persons = account.owner.kind() == PrincipalKind::Person;
+        let mut services = self.services.iter().filter(|_| is_persons);
+        let service = services.find(|service| service.credential == account.credential);
+        let mut message = format!(
+            "the account `{}` of {} opens nothing any more: its owner has to connect it again",
+            account.credential, account.owner
+        );
+        let kind = match service {
+            Some(service) => {
+                message.push_str(&format!("; {}", gate::how_to_connect(&service.name)));
+                FailureKind::NoAccount(service.name.clone())
+            }
+            None => FailureKind::NotAllowed,
+        };
+        Failure { kind, message, retry_after_ms: None }
     }
 
     fn lasts(&self, kept: &Kept) -> bool {
@@ -213,14 +230,6 @@ impl Keeper {
     fn untaken(&self) -> std::sync::MutexGuard<'_, BTreeSet<AccountRef>> {
         self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn ended(account: &AccountRef) -> Failure {
-    let message = format!(
-        "the account `{}` of {} opens nothing any more: its owner has to connect it again",
-        account.credential, account.owner
-    );
-    Failure { kind: FailureKind::NotAllowed, message, retry_after_ms: None }
 }
 
 fn later(why: &str) -> Failure {

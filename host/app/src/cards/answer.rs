@@ -69,6 +69,8 @@ async fn taken(
     let is = |card: &Value, key: &str, text: &str| card.get(key).and_then(Value::as_str) == Some(text);
     let is_at = match (&told.sent, &told.input) {
         (Some(card), _) => is(card, "channel", &click.channel) && is(card, "ts", &click.ts),
+        // A direct message was posted to its one reader, whom the gate tells from others.
+        (None, Some(_)) if row.discloses.is_some() => true,
         (None, Some(card)) => is(card, "channel", &click.channel),
         (None, None) => false,
     };

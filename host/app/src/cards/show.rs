@@ -6,14 +6,17 @@ use crate::show::printable_json;
 use anyhow::Result;
 use converse::card;
 use event::{
-    ApprovalAsked, ApprovalId, Audience, EffectRecalled, Event, Fact, Origin, Position, PrincipalId, ReplyTo,
-    TurnId, personal::ERASED,
+    ApprovalAsked, ApprovalId, Audience, EffectRecalled, Event, Fact, Label, Origin, Position, PrincipalId,
+    ReplyTo, TurnId, personal::ERASED,
 };
 use fold::approval::ApprovalState;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What a card is to the gate: the kind of the duty that shows or changes it.
 pub(super) const CARD: &str = "card";
+/// What stands in place of the arguments on a private card that was answered.
+const GONE: &str = "(no longer shown; `chancery approval show` has it)";
 /// Events of one call's stream that are read: a try leaves about four.
 const STORY_EVENTS_MAX: usize = 256;
 
@@ -26,7 +29,8 @@ pub fn arguments(asked: &ApprovalAsked) -> String {
     text.lines().map(printable_json).collect::<Vec<_>>().join("\n")
 }
 
-/// Shows the card of a call that waits, in the thread that its turn answers.
+/// Shows the card of a call that waits, in the thread that its turn answers; to the one person who may answer, alone,
+/// where it would tell others what is theirs.
 pub(super) async fn card(desk: &Desk<'_>, event: &Event, asked: &ApprovalAsked) -> Result<()> {
     let Some(row) = desk.office.gate.approval(&asked.approval).await? else { return Ok(()) };
     // It was decided elsewhere meanwhile, or its words are gone: nothing is left to be shown.
@@ -34,11 +38,21 @@ pub(super) async fn card(desk: &Desk<'_>, event: &Event, asked: &ApprovalAsked) 
     let Some(turn) = asked.origin.turn().filter(|_| waits && asked.input.value().is_some()) else {
         return Ok(());
     };
-    let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
-    let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
-    let mention: Vec<String> = owner(desk, &reply_to).await?.into_iter().collect();
+    let place = match &asked.discloses {
+        Some(owner) => card::direct(owner).map(|alone| (alone, None)),
+        None => in_thread(desk, turn).await?,
+    };
+    let Some((destination, mention)) = place else { return Ok(()) };
+    let mention: Vec<String> = mention.into_iter().collect();
     let input = card::asking(asked, &arguments(asked), &destination, &mention);
     done(desk, duty(event, event, asked, card::TOOL_CARD, input)).await
+}
+
+/// The thread that a turn answers in Slack, and whom a card mentions there.
+async fn in_thread(desk: &Desk<'_>, turn: &TurnId) -> Result<Option<(Value, Option<String>)>> {
+    let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(None) };
+    let Some(destination) = card::destination(&reply_to) else { return Ok(None) };
+    Ok(Some((destination, owner(desk, &reply_to).await?)))
 }
 
 /// Changes the card of a call that was decided, where there is one.
@@ -60,7 +74,9 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
     else {
         return Ok(());
     };
-    let input = card::decided(&asked, &arguments(&asked), channel, ts, &state);
+    let is_private = asked.discloses.is_some();
+    let shown = if is_private { GONE.to_owned() } else { arguments(&asked) };
+    let input = card::decided(&asked, &shown, channel, ts, &state);
     let input = card::where_it_was(input, told.input.as_ref());
     let by = match fact {
         Fact::ApprovalGiven(body) => Some(&body.by),
@@ -69,7 +85,8 @@ pub(super) async fn outcome(desk: &Desk<'_>, event: &Event, fact: &Fact) -> Resu
     };
     let input = card::by_member(input, by);
     let mut duty = duty(event, event, &asked, card::TOOL_CARD_UPDATE, input);
-    duty.label = label.join(&event.label);
+    // Without the arguments nothing of it was read with anybody's account.
+    duty.label = if is_private { Label::host() } else { label.join(&event.label) };
     if let Fact::ApprovalDenied(body) = fact
         && body.reason.value().is_some()
     {
@@ -103,7 +120,7 @@ fn duty<'a>(
     labelled: &Event,
     asked: &ApprovalAsked,
     tool: &'static str,
-    input: serde_json::Value,
+    input: Value,
 ) -> Duty<'a> {
     Duty {
         event: &event.id,

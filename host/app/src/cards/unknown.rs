@@ -10,13 +10,14 @@ use super::show::{owner, reply_to};
 use crate::show::printable_json;
 use anyhow::Result;
 use converse::question::{self, TOOL_ASK, TOOL_ASK_UPDATE, Unknown};
-use converse::{Click, Saw, TOOL_SLACK, card};
+use converse::{Click, Saw, TOOL_SLACK, card, live};
 use event::{
     Actor, EffectId, EffectIntended, EffectStated, Event, EventId, Fact, Origin, Position, RequestAsked,
     StreamName,
 };
 use fold::effect::{EffectRow, EffectState, stream};
 use gate::{Call, Passed, Payload, StateError};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What a question is to the gate: the kind of the duty.
@@ -25,6 +26,18 @@ const QUESTION: &str = "effect-question";
 const TOPIC: &str = "effect:";
 /// What somebody is said to have seen who clicked.
 const SAW: &str = "said with a button in Slack";
+/// The tools whose effects nobody can look at afterwards, or needs to.
+const UNSEEN: [&str; 9] = [
+    TOOL_ASK,
+    TOOL_ASK_UPDATE,
+    card::TOOL_WHISPER,
+    live::TOOL_PROGRESS,
+    live::TOOL_PROGRESS_CHANGE,
+    live::TOOL_PROGRESS_END,
+    live::TOOL_STATUS,
+    "slack.home",
+    "slack.assistant-thread",
+];
 /// Events of one call's stream that are read: a try leaves about four.
 const STORY_EVENTS_MAX: usize = 256;
 
@@ -58,10 +71,22 @@ impl Meant {
     }
 
     fn unknown<'a>(&'a self, arguments: &'a str) -> Unknown<'a> {
-        Unknown { effect: &self.id, tool: &self.row.tool, meant_at: self.row.intended_at, arguments }
+        let (tool, meant_at) = (self.row.tool.as_str(), self.row.intended_at);
+        Unknown { effect: &self.id, tool, meant_at, arguments, repeats: self.repeats() }
     }
 
-    fn duty<'a>(&self, event: &'a Event, tool: &'static str, input: serde_json::Value) -> Duty<'a> {
+    /// Whether it can be made once more from the question: an answer of a turn's.
+    fn repeats(&self) -> bool {
+        self.row.tool == TOOL_SLACK && matches!(self.row.origin, Origin::Step { .. })
+    }
+
+    /// Whether a person who is asked could look: not at what one person saw and is gone, at what goes with its turn, or
+    /// at a question like this one, of which there would be no end.
+    fn is_seen(&self) -> bool {
+        !UNSEEN.contains(&self.row.tool.as_str())
+    }
+
+    fn duty<'a>(&self, event: &'a Event, tool: &'static str, input: Value) -> Duty<'a> {
         let erased = self.body.input.value().is_none();
         let of = if erased { BTreeSet::new() } else { self.body.input.subjects().clone() };
         let label = self.event.label.join(&event.label);
@@ -69,20 +94,33 @@ impl Meant {
     }
 }
 
-/// Asks, where the turn answers that meant the effect.
+/// Asks, where the turn answers that meant the effect; of one that was meant in no such turn, the owner alone.
 pub(super) async fn ask(desk: &Desk<'_>, event: &Event, request: &RequestAsked) -> Result<()> {
     let id = request.topic.as_str().strip_prefix(TOPIC).and_then(|id| EffectId::parse(id).ok());
     let Some(id) = id else { return Ok(()) };
     let Some(meant) = meant(desk, id).await? else { return Ok(()) };
-    let Some(turn) = meant.row.origin.turn().filter(|_| meant.row.state == EffectState::Unknown) else {
+    if meant.row.state != EffectState::Unknown || !meant.is_seen() {
         return Ok(());
-    };
-    let Some(reply_to) = reply_to(desk, turn).await? else { return Ok(()) };
-    let Some(destination) = card::destination(&reply_to) else { return Ok(()) };
-    let mention: Vec<String> = owner(desk, &reply_to).await?.into_iter().collect();
+    }
+    let Some((destination, mention)) = place(desk, &meant).await? else { return Ok(()) };
     let arguments = meant.arguments();
     let input = question::asking(&meant.unknown(&arguments), &destination, &mention);
     done(desk, meant.duty(event, TOOL_ASK, input)).await
+}
+
+/// Where it is asked, and whom the question mentions there; nothing where Slack shows nobody a question, and then
+/// `chancery effect list` and the log say it.
+async fn place(desk: &Desk<'_>, meant: &Meant) -> Result<Option<(Value, Vec<String>)>> {
+    let reply_to = match meant.row.origin.turn() {
+        Some(turn) => reply_to(desk, turn).await?,
+        None => None,
+    };
+    if let Some(reply_to) = reply_to
+        && let Some(thread) = card::destination(&reply_to)
+    {
+        return Ok(Some((thread, owner(desk, &reply_to).await?.into_iter().collect())));
+    }
+    Ok(card::direct(&desk.office.config.owner()?).map(|direct| (direct, Vec::new())))
 }
 
 /// Changes the question to what somebody said.
@@ -161,7 +199,7 @@ async fn said_by(desk: &Desk<'_>, click: &Click, effect: &EffectId) -> Result<bo
 /// is not sent again: the gate finds it.
 async fn again(desk: &Desk<'_>, delivery: &EventId, effect: &EffectId) -> Result<Option<String>> {
     let Some(meant) = meant(desk, effect.clone()).await? else { return Ok(None) };
-    let (Some(input), true) = (meant.body.input.value(), meant.row.tool == TOOL_SLACK) else {
+    let (Some(input), true) = (meant.body.input.value(), meant.repeats()) else {
         return Ok(Some(
             "only an answer can be sent again from here, and only while its words are there".to_owned(),
         ));
@@ -179,12 +217,7 @@ async fn again(desk: &Desk<'_>, delivery: &EventId, effect: &EffectId) -> Result
 }
 
 /// The same call as its next try: what it wants, who wants it and what it was read from are what they were.
-async fn repeated(
-    desk: &Desk<'_>,
-    delivery: &EventId,
-    meant: &Meant,
-    input: serde_json::Value,
-) -> Result<Option<Call>> {
+async fn repeated(desk: &Desk<'_>, delivery: &EventId, meant: &Meant, input: Value) -> Result<Option<Call>> {
     let Origin::Step { turn, step, .. } = &meant.row.origin else { return Ok(None) };
     let Actor { seat: Some(seat), .. } = meant.event.actor.clone() else { return Ok(None) };
     let Some((_, opened)) = crate::live::opening(desk.office, turn).await? else { return Ok(None) };

@@ -38,7 +38,8 @@ impl Said {
     pub(super) fn allowed(&self) -> Option<bool> {
         match self {
             Self::Admitted { .. } => Some(true),
-            Self::Denied { by: event::DeniedBy::Policy, .. } | Self::Asked { .. } => Some(false),
+            Self::Denied { by: event::DeniedBy::Policy | event::DeniedBy::Account, .. }
+            | Self::Asked { .. } => Some(false),
             Self::Denied { .. } | Self::Refused { .. } => None,
         }
     }
@@ -139,8 +140,11 @@ impl Past {
         }
         let own = self.stream(event.stream.clone()).await?.to_vec();
         let before = |one: &&Event| one.global_position < at;
-        let given = |one: &Event| matches!(one.fact, Fact::ApprovalGiven(_));
+        let given = |one: &Event| matches!(&one.fact, Fact::ApprovalGiven(body) if body.seat.is_some());
         let approved = own.iter().filter(before).any(given);
+        // In no seat, by whoever it was read for.
+        let told = |one: &Event| matches!(&one.fact, Fact::ApprovalGiven(body) if body.seat.is_none());
+        let is_told = own.iter().filter(before).any(told);
         let input = self.input(&origin, &own, &tool, &known, &mut notes).await?;
         let (action, plugin, effect) = self.offered(&tool, &known, &own, &mut notes);
         let granted = self.granted(&plugin, at).await?;
@@ -155,7 +159,11 @@ impl Past {
             input,
             effect,
             origin_kind: OriginKind::from(&origin),
-            flow: if violates { Flow::Violates } else { Flow::Unknown },
+            flow: match (violates, is_told) {
+                (true, true) => Flow::Disclosed,
+                (true, false) => Flow::Violates,
+                (false, _) => Flow::Unknown,
+            },
             integrity: event.label.integrity,
             account,
             account_of,
@@ -246,6 +254,7 @@ impl Past {
         let (person, violates) = match &event.fact {
             Fact::CallAdmitted(body) => (body.account.clone(), body.violates_flow),
             Fact::CallDenied(body) => (body.account.clone(), body.violates_flow),
+            Fact::ApprovalAsked(body) => (None, body.discloses.is_some()),
             _ => (None, false),
         };
         Ok(match person {

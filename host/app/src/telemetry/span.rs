@@ -335,7 +335,7 @@ impl Try<'_> {
 fn failure(ended: &StepEnded) -> Option<String> {
     let kind = ended.output.value()?.get("failed")?;
     let kind: FailureKind = serde_json::from_value(kind.clone()).ok()?;
-    (!matches!(kind, FailureKind::Other(_))).then(|| word(&kind))
+    (!matches!(kind, FailureKind::Other(_) | FailureKind::NoAccount(_))).then(|| word(&kind))
 }
 
 /// A fact of the gate as a moment: ids, digests and figures, without what anybody said.

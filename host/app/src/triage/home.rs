@@ -7,7 +7,8 @@
 
 mod show;
 
-use super::{Desk, mode, slash, weigh};
+use super::{Desk, mode, weigh};
+use crate::account;
 use anyhow::Result;
 use converse::home::{self, Choice, Chosen};
 use converse::{Arrival, card};
@@ -104,15 +105,12 @@ async fn set(desk: &Desk, delivery: &EventId, choice: &Choice, own: &ConnectionI
             };
             Shown { said: Some(said), ..Shown::default() }
         }
-        Chosen::Connect(service) => match slash::link(desk, &service, by)? {
-            Ok(url) => {
-                let said = format!("Open this within ten minutes. {}", slash::YOURS);
-                Shown { said: Some(said), link: Some((service, url)), ..Shown::default() }
-            }
-            Err(why) => Shown { said: Some(why), ..Shown::default() },
-        },
+        Chosen::Connect(service) => {
+            let offer = account::offer(office, &service, by)?;
+            Shown { said: Some(offer.text), link: offer.link.map(|(_, url)| (service, url)), ..Shown::default() }
+        }
         Chosen::Disconnect(service) => {
-            let said = crate::account::disconnect(&office.config, &office.record, &service, by).await?;
+            let said = account::disconnect(&office.config, &office.record, &service, by).await?;
             Shown { said: Some(said), ..Shown::default() }
         }
     })

@@ -3,8 +3,9 @@
 //! Deliberately absent: who may set one, which the record says, as of any fact.
 
 use super::{Desk, mode, weigh};
-use crate::account::Linked;
+use crate::account;
 use anyhow::Result;
+use converse::card;
 use converse::command::{Command, Wish, command};
 use event::{DeliveryClassified, Event, Fact, ModeSet, PrincipalId};
 use gate::{Call, Passed, Payload};
@@ -27,6 +28,7 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
     let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
     let Some(own) = desk.own(received).await? else { return Ok(()) };
     let Some(command) = command(received, &own) else { return Ok(()) };
+    let mut link = None;
     let said = match command.wish.clone() {
         Wish::Tell => told(desk, &command).await?,
         Wish::Set(mode) => {
@@ -37,16 +39,23 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
                 Err(why) => why,
             }
         }
-        Wish::Connect(service) => connecting(desk, &service, &command.by)?,
+        Wish::Connect(service) => {
+            let offer = account::offer(&desk.office, &service, &command.by)?;
+            link = offer.link;
+            offer.text
+        }
         Wish::Disconnect(service) => {
-            crate::account::disconnect(&desk.office.config, &desk.office.record, &service, &command.by)
-                .await?
+            account::disconnect(&desk.office.config, &desk.office.record, &service, &command.by).await?
         }
         Wish::Unknown => USAGE.to_owned(),
     };
     let Some(attempt) = weigh::next_attempt(desk, &classified.id, ANSWER).await? else { return Ok(()) };
     let input =
         json!({ "team": own.team, "channel": command.channel_id, "user": command.user, "text": said });
+    let input = match &link {
+        Some((label, url)) => card::with_link(input, label, url),
+        None => input,
+    };
     let call = weigh::call(desk, (&classified.id, ANSWER, attempt), "slack.whisper", Payload::Tool(input))?;
     // A link to connect an account is that person's alone, on the record too.
     let call = Call { of: [command.by.clone()].into(), ..call };
@@ -55,32 +64,6 @@ pub(super) async fn used(desk: &Desk, classified: &Event, body: &DeliveryClassif
         other => tracing::warn!(outcome = ?other, "a slash command was not answered"),
     }
     Ok(())
-}
-
-/// What is said beside a link that connects an account.
-pub(super) const YOURS: &str = "The link is yours alone: whoever opens it connects an account to you. What I read with it \
-    I tell nobody but you.";
-
-/// The private card's words for whoever wants to connect an account.
-fn connecting(desk: &Desk, service: &str, by: &PrincipalId) -> Result<String> {
-    Ok(match link(desk, service, by)? {
-        Ok(link) => format!("[Connect your account at {service}]({link}) within ten minutes. {YOURS}"),
-        Err(why) => why,
-    })
-}
-
-/// The link by which `by` connects an account at `service`; what is said to them when there is none.
-///
-/// # Errors
-/// When the way out cannot be made.
-pub(super) fn link(desk: &Desk, service: &str, by: &PrincipalId) -> Result<Result<String, String>> {
-    let office = &desk.office;
-    let Some(linked) = Linked::of(&office.config, &office.record, office.clock.clone())? else {
-        let why =
-            "Accounts are connected at this office's terminal: it says no address where browsers reach it.";
-        return Ok(Err(why.to_owned()));
-    };
-    Ok(linked.link(service, by).map_err(|error| format!("That cannot be connected: {error}.")))
 }
 
 async fn told(desk: &Desk, command: &Command) -> Result<String> {

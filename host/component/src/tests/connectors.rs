@@ -72,6 +72,24 @@ async fn emulator(service: &str, seed_text: &str) -> Option<Emulator> {
     Some(emulator)
 }
 
+/// What the emulator answers to `body`, which somebody else posts there.
+async fn posted(emulator: &Emulator, path: &str, body: &Value) -> Value {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let authority = emulator.origin.trim_start_matches("http://");
+    let mut stream = tokio::net::TcpStream::connect(authority).await.unwrap();
+    let body = body.to_string();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         authorization: Bearer {EMULATED_TOKEN}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let json = answer.find('{').zip(answer.rfind('}')).map(|(from, to)| &answer[from..=to]);
+    serde_json::from_str(json.unwrap()).unwrap()
+}
+
 /// As many requests as a tool has in an office: a search of mail is one for each message.
 fn pool() -> Pool {
     let tools = Limits { cpu_ms: 1_000, wall_ms: 20_000, ..Limits::for_tools() };
@@ -251,6 +269,36 @@ async fn mail_is_sent_and_drafted_found_again_searched_and_read() {
     let gone = failure(kit.call("mail.read", json!({"message": "msg_nobody_sent"})).await);
     assert_eq!(gone.kind, FailureKind::NotFound, "{}", gone.message);
     assert!(!format!("{gone:?}").contains(EMULATED_TOKEN));
+}
+
+/// A message with a file, as its sender's program writes it.
+const WITH_FILE: &str = "From: Ann <ann@example.com>\r\nTo: alice@example.com\r\nSubject: The plan\r\nMIME-Version: 1.0\r\n\
+    Content-Type: multipart/mixed; boundary=\"b\"\r\n\r\n--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHere it is.\r\n\
+    --b\r\nContent-Type: application/pdf; name=\"plan.pdf\"\r\nContent-Disposition: attachment; filename=\"plan.pdf\"\r\n\
+    Content-Transfer-Encoding: base64\r\n\r\nJVBERi0xLjcgdGhlIHBsYW4=\r\n--b--\r\n";
+
+#[tokio::test]
+async fn what_is_attached_to_a_mail_is_named_and_read() {
+    let Some(emulator) = emulator("google", GOOGLE).await else { return };
+    let kit = mail(&emulator).await;
+    let raw = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, WITH_FILE);
+    let sent = posted(&emulator, "/gmail/v1/users/me/messages/send", &json!({"raw": raw})).await;
+    let read = output(kit.call("mail.read", json!({"message": sent["id"]})).await);
+    assert!(read["body"].as_str().unwrap().contains("Here it is."), "{read}");
+    let file = &read["attachments"][0];
+    assert_eq!(
+        (&file["name"], &file["media_type"]),
+        (&json!("plan.pdf"), &json!("application/pdf")),
+        "{read}"
+    );
+    let asked = json!({"message": sent["id"], "part": file["part"]});
+    let reached = kit.call("mail.attachment", asked).await;
+    assert_eq!(reached.readings.len(), 2, "the message and its file, each with its receipt");
+    let given = output(reached);
+    assert_eq!((&given["name"], &given["bytes"]), (&json!("plan.pdf"), &json!(17)));
+    assert_eq!(given["media"]["content"], "JVBERi0xLjcgdGhlIHBsYW4=", "{given}");
+    let none = failure(kit.call("mail.attachment", json!({"message": sent["id"], "part": "9"})).await);
+    assert_eq!(none.kind, FailureKind::NotFound, "{}", none.message);
 }
 
 /// Answers as the providers of searches say that they do.

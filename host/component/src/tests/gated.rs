@@ -81,6 +81,7 @@ pub(super) async fn calls(kit: &Kit, input: &Value, folder: Option<&Path>, calls
             tool: "hostile.echo".to_owned(),
             topic: None,
             asker: None,
+            unasked: false,
             goal: None,
             payload: Payload::Tool(input.clone()),
             label: Label::host(),

@@ -1,7 +1,7 @@
 //! Accounts at other services, as facts: whose they are, and what was let out of what is read with them. What opens
 //! an account stands nowhere here.
 
-use crate::{PrincipalId, SeatId};
+use crate::{Origin, PrincipalId, SeatId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -27,6 +27,21 @@ pub struct AccountConnected {
 #[must_use]
 pub fn account_reference(credential: &str, owner: &PrincipalId) -> String {
     format!("{credential}@{owner}")
+}
+
+/// A call would be made with an account of the person who asked for it, and none is connected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountWanted {
+    /// The call.
+    pub origin: Origin,
+    /// The tool.
+    pub tool: String,
+    /// The reference by which its routes name the account.
+    pub credential: String,
+    /// Where such an account is connected, as people call it.
+    pub service: String,
+    /// Who asked, and would have to connect it.
+    pub owner: PrincipalId,
 }
 
 /// An account is not used any more, from the next call on.

@@ -32,6 +32,9 @@ pub struct ApprovalAsked {
     pub policies: Vec<String>,
     /// Why a person is asked.
     pub reason: Personal<String>,
+    /// The person whose yes it is and nobody else's: the call would tell others what was read with their account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discloses: Option<PrincipalId>,
     /// When it expires; no answer is a no.
     pub expires_at: Timestamp,
 }
@@ -47,8 +50,9 @@ pub struct ApprovalGiven {
     pub content: Digest,
     /// Who said yes.
     pub by: PrincipalId,
-    /// The seat in which they may.
-    pub seat: SeatId,
+    /// The seat in which they may; nothing where they answer for what is their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<SeatId>,
     /// Ids of the policies that let them.
     pub policies: Vec<String>,
 }
@@ -62,8 +66,9 @@ pub struct ApprovalDenied {
     pub origin: Origin,
     /// Who said no.
     pub by: PrincipalId,
-    /// The seat in which they may.
-    pub seat: SeatId,
+    /// The seat in which they may; nothing where they answer for what is their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<SeatId>,
     /// Why, in their words; empty when they gave none.
     pub reason: Personal<String>,
 }

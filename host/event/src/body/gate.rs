@@ -13,6 +13,8 @@ pub enum DeniedBy {
     Grant,
     /// A Cedar policy forbids it, no policy permits it, or a policy's evaluation failed.
     Policy,
+    /// It goes with an account of whoever asked, and none is connected.
+    Account,
     /// A guard module.
     Guard,
     /// A person said no, or nobody said yes in time.

@@ -2,7 +2,7 @@
 
 use super::Field;
 use crate::Fact;
-use crate::fact::Fact::{AccountConnected, AccountDisconnected, DisclosureSet};
+use crate::fact::Fact::{AccountConnected, AccountDisconnected, AccountWanted, DisclosureSet};
 use crate::fact::Fact::{
     ApprovalAsked, ApprovalDenied, ApprovalExpired, ApprovalGiven, ApprovalGivenAhead, ApprovalSpent,
     ApprovalWithdrawn, BudgetSet, CallAdmitted, CallClassified, CallDenied, CallRefused, CallTried,
@@ -74,7 +74,7 @@ personal! {
     PluginProposed PluginRemoved ComponentRevoked CallTried
     ConnectionEnded ConnectionInstalled ConnectionRenewed
     EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
-    AccountConnected AccountDisconnected DisclosureSet
+    AccountConnected AccountDisconnected AccountWanted DisclosureSet
 }
 
 impl Fact {

@@ -89,6 +89,14 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         violates_flow: false,
     };
     state(record, n, denied).await;
+    let wanted = event::AccountWanted {
+        origin: origin.clone(),
+        tool: "mail.read".into(),
+        credential: "mail.token".into(),
+        service: "google".into(),
+        owner: event::PrincipalId::parse("person_operator").unwrap(),
+    };
+    state(record, n, wanted).await;
     let input = json!({ "session": session, "text": text });
     let intended = EffectIntended {
         effect: effect.clone(),
@@ -152,7 +160,8 @@ async fn what_is_piped_in_is_answered_before_the_chat_ends() {
     let shown = chat_with(&record, session("main"), Look::default(), "let v: Vec<u8> = a &amp; b;\n").await;
     assert_eq!(
         shown,
-        "  at work\n  denied web.fetch: not ␛[31mgranted\nyou said: let v: Vec<u8> = a &amp; b;\n"
+        "  at work\n  denied web.fetch: not ␛[31mgranted\n  mail.read goes with your account at google, which is not connected: \
+         chancery account connect google\nyou said: let v: Vec<u8> = a &amp; b;\n"
     );
 }
 
@@ -224,7 +233,8 @@ async fn a_person_gets_a_prompt_when_it_is_their_turn_and_dim_lines_for_the_rest
     }
     assert_eq!(
         shown,
-        "> \u{1b}[2m  at work\u{1b}[0m\n\u{1b}[2m  denied web.fetch: not ␛[31mgranted\u{1b}[0m\nyou said: hello\n> "
+        "> \u{1b}[2m  at work\u{1b}[0m\n\u{1b}[2m  denied web.fetch: not ␛[31mgranted\u{1b}[0m\n\u{1b}[2m  mail.read goes with your \
+         account at google, which is not connected: chancery account connect google\u{1b}[0m\nyou said: hello\n> "
     );
     person.write_all(b"/quit\n").await.unwrap();
     chatting.await.unwrap().unwrap();

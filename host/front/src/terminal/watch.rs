@@ -3,8 +3,8 @@
 use converse::{TERMINAL_ROOT, TERMINAL_TEAM, TOOL_TERMINAL, card};
 use event::personal::ERASED;
 use event::{
-    ApprovalAsked, ApprovalId, CallAdmitted, CallDenied, CallRefused, EffectId, EffectIntended, Event, Fact,
-    Origin, Place, PlaceKind, Steering, Topic, TurnEnded, TurnEnding, TurnId,
+    AccountWanted, ApprovalAsked, ApprovalId, CallAdmitted, CallDenied, CallRefused, EffectId,
+    EffectIntended, Event, Fact, Origin, Place, PlaceKind, Steering, Topic, TurnEnded, TurnEnding, TurnId,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,6 +94,7 @@ impl Watch {
             Fact::CallAdmitted(body) => self.admitted(body),
             Fact::CallDenied(body) => self.denied(body),
             Fact::CallRefused(body) => self.refused(body),
+            Fact::AccountWanted(body) => self.account_wanted(body),
             Fact::EffectIntended(body) => self.effect_intended(body),
             Fact::EffectSent(body) => self.intended.remove(&body.effect).map(Shown::Said),
             Fact::EffectCaptured(body) => self.captured(&body.tool, body.input.json()),
@@ -149,6 +150,15 @@ impl Watch {
     fn denied(&self, denied: &CallDenied) -> Option<Shown> {
         self.is_ours(&denied.origin)
             .then(|| Shown::Status(format!("denied {}: {}", denied.tool, denied.reason)))
+    }
+
+    /// What to run, for whoever sits here: nobody else reads it.
+    fn account_wanted(&self, wanted: &AccountWanted) -> Option<Shown> {
+        let AccountWanted { origin, tool, service, .. } = wanted;
+        let how = format!(
+            "{tool} goes with your account at {service}, which is not connected: chancery account connect {service}"
+        );
+        self.is_ours(origin).then_some(Shown::Status(how))
     }
 
     fn refused(&self, refused: &CallRefused) -> Option<Shown> {

@@ -136,8 +136,11 @@ fn facts(words: &Words) -> Vec<Facts> {
     let effects = if speaks("effect") { &EffectClass::ALL[..] } else { &[EffectClass::External] };
     let kinds =
         if speaks("origin_kind") { &[OriginKind::Step, OriginKind::Duty][..] } else { &[OriginKind::Step] };
-    let flows =
-        if speaks("flow") { &[Flow::Ok, Flow::Violates, Flow::Unknown][..] } else { &[Flow::Unknown] };
+    let flows = if speaks("flow") {
+        &[Flow::Ok, Flow::Violates, Flow::Disclosed, Flow::Unknown][..]
+    } else {
+        &[Flow::Unknown]
+    };
     let integrities = if speaks("integrity") {
         &[Integrity::Trusted, Integrity::Untrusted, Integrity::Unknown][..]
     } else {

@@ -409,6 +409,7 @@ impl Office {
             tool: tool.to_owned(),
             topic: Some(Topic::parse("slack:T1:C1:1.0").unwrap()),
             asker: None,
+            unasked: false,
             goal: None,
             of: std::collections::BTreeSet::new(),
             payload: Payload::Tool(input),

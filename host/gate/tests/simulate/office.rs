@@ -294,6 +294,7 @@ fn call(deed: &Deed) -> Call {
         tool: deed.tool.to_owned(),
         topic: Some(Topic::parse("slack:T1:C1:1.0").unwrap()),
         asker: None,
+        unasked: false,
         goal: None,
         payload,
         label: Label::host(),

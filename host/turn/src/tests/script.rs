@@ -78,6 +78,7 @@ pub fn posted() -> Passed {
 
 pub fn denied(reason: &str) -> Passed {
     Passed::Denied(Denial {
+        lacking: None,
         by: DeniedBy::Policy,
         resource: "https://intranet.example".into(),
         policies: vec!["never-intranet".into()],

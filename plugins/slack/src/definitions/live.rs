@@ -3,7 +3,7 @@
 use guest::Definition;
 use serde_json::{Value, json};
 
-use super::{by, channel, mention, posted, ts};
+use super::{by, channel, destination, mention, posted, ts};
 use crate::ask::CHOICES_MAX;
 use crate::card::{ARGUMENTS_TAKEN_CHARS_MAX, FIELDS_MAX};
 use crate::message::TEXT_TAKEN_CHARS_MAX;
@@ -66,11 +66,11 @@ fn complete() -> Definition {
     }
 }
 
-fn asked_properties() -> Value {
+fn asked_properties(channel: Value) -> Value {
     let line =
         object(&json!({ "name": { "type": "string" }, "value": { "type": "string" } }), &["name", "value"]);
     json!({
-        "channel": channel(),
+        "channel": channel,
         "title": text("What it is about."),
         "fields": { "type": "array", "items": line, "maxItems": FIELDS_MAX },
         "quoted": { "type": "string", "maxLength": ARGUMENTS_TAKEN_CHARS_MAX, "description": "JSON text that is shown as it is." },
@@ -105,7 +105,7 @@ fn ask() -> Definition {
         description: "Ask people in Slack something that a click answers. Nothing on it can mention anybody but those \
                       who are asked.",
         input_schema: object(
-            &with(asked_properties(), more),
+            &with(asked_properties(destination()), more),
             &["channel", "about", "title", "text", "choices"],
         ),
         output_schema: posted(),
@@ -117,7 +117,7 @@ fn ask_update() -> Definition {
     Definition {
         name: "slack.ask-update",
         description: "Change a question in Slack to what was answered. The buttons go.",
-        input_schema: object(&with(asked_properties(), more), &["channel", "ts", "title", "state"]),
+        input_schema: object(&with(asked_properties(channel()), more), &["channel", "ts", "title", "state"]),
         output_schema: at(),
     }
 }

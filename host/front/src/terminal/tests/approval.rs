@@ -31,6 +31,7 @@ fn topic() -> Topic {
 
 fn asked() -> ApprovalAsked {
     ApprovalAsked {
+        discloses: None,
         approval: approval(),
         origin: origin(),
         seat: SeatId::parse("seat_desk").unwrap(),
@@ -114,7 +115,7 @@ impl Answers for Owner {
                 return Err("it was answered before: it expired".to_owned());
             }
             let by = PrincipalId::parse("person_operator").unwrap();
-            let (origin, seat) = (origin(), SeatId::parse("seat_owner").unwrap());
+            let (origin, seat) = (origin(), SeatId::parse("seat_owner").ok());
             let fact: Fact = match no {
                 Some(reason) => ApprovalDenied { approval, origin, by, seat, reason: reason.into() }.into(),
                 None => {

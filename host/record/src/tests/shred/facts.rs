@@ -127,6 +127,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
         .into(),
         RequestAnswered { request, by: holder.clone(), topic: topic(n), asker, answer: text() }.into(),
         ApprovalAsked {
+            discloses: None,
             approval: ApprovalId::derived(&[&n.to_string()]),
             origin,
             seat: holder,
@@ -193,7 +194,7 @@ pub fn denied(words: &str, by: &PrincipalId) -> [Proposed; 3] {
         approval: ApprovalId::derived(&["a"]),
         origin: Origin::Step { turn: turn(1), step: 1, attempt: 1 },
         by: by.clone(),
-        seat: seat.clone(),
+        seat: Some(seat.clone()),
         reason: Personal::of(words.to_owned(), [by.clone()]),
     };
     let answer = proposed("denied", denied);
