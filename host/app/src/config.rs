@@ -315,15 +315,12 @@ pub struct RouteConfig {
     pub methods: Vec<String>,
     /// Scheme, host and port.
     pub origin: String,
-    /// What the path must start with.
-    #[serde(default = "any_path")]
-    pub path_prefix: String,
+    /// The whole path; `*` stands for one segment, `**` at the end for one or more.
+    pub path: Option<String>,
+    /// What the path must start with, instead; every path where neither is said.
+    pub path_prefix: Option<String>,
     /// The credential that is put into requests on this route.
     pub credential: Option<String>,
-}
-
-fn any_path() -> String {
-    "/".to_owned()
 }
 
 impl Config {

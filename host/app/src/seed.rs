@@ -8,7 +8,7 @@ pub mod first;
 use crate::config::{Config, DirectoryConfig, PluginConfig, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
-    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route,
+    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route, RoutePath,
     StreamName,
 };
 use fold::{decode, setting};
@@ -188,11 +188,16 @@ pub(crate) fn route(config: &RouteConfig) -> Result<Route> {
     }
     let origin = config.origin.trim_end_matches('/');
     egress::Origin::parse(origin).with_context(|| format!("`origin = {:?}`", config.origin))?;
-    if !config.path_prefix.starts_with('/') {
-        bail!("`path_prefix = {:?}` does not start with `/`", config.path_prefix);
+    let path = match (&config.path, &config.path_prefix) {
+        (Some(_), Some(_)) => bail!("it has `path` and `path_prefix`: say one of them"),
+        (Some(whole), None) => RoutePath::Whole(whole.clone()),
+        (None, Some(prefix)) => RoutePath::Below(prefix.clone()),
+        (None, None) => RoutePath::every(),
+    };
+    if let Err(wrong) = path.check() {
+        bail!("the path `{}` is none that a request could go by: one {wrong}", path.text().escape_debug());
     }
-    let (path_prefix, credential) = (config.path_prefix.clone(), config.credential.clone());
-    Ok(Route { methods, origin: origin.to_owned(), path_prefix, credential })
+    Ok(Route { methods, origin: origin.to_owned(), path, credential: config.credential.clone() })
 }
 
 /// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
@@ -214,7 +219,8 @@ mod tests {
         RouteConfig {
             methods,
             origin: origin.to_owned(),
-            path_prefix: path_prefix.to_owned(),
+            path: None,
+            path_prefix: Some(path_prefix.to_owned()),
             credential: None,
         }
     }

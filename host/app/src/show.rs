@@ -112,7 +112,7 @@ fn office(fact: &Fact) -> Option<String> {
             let routes: Vec<String> = b
                 .routes
                 .iter()
-                .map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path_prefix))
+                .map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path))
                 .collect();
             format!(
                 "{} may reach {}",

@@ -241,7 +241,7 @@ mod tests {
         Route {
             methods: vec!["GET".to_owned()],
             origin: origin.to_owned(),
-            path_prefix: "/".to_owned(),
+            path: event::RoutePath::every(),
             credential: None,
         }
     }

@@ -6,7 +6,7 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
-use event::Digest;
+use event::{Digest, RoutePath};
 use gate::{EffectClass, Sees, Touches};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -165,17 +165,42 @@ pub struct DirectoryEntry {
 
 /// A way out that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RouteWritten")]
 pub struct RouteEntry {
     /// HTTP methods, upper case.
     pub methods: Vec<String>,
     /// An origin, or [`ANY_ORIGIN`].
     pub origin: String,
-    /// What the path starts with.
-    pub path_prefix: String,
+    /// Which paths.
+    pub path: RoutePath,
     /// The credential it wants put into requests there, by reference.
-    #[serde(default)]
     pub credential: Option<String>,
+}
+
+/// The same as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouteWritten {
+    methods: Vec<String>,
+    origin: String,
+    path: Option<String>,
+    path_prefix: Option<String>,
+    #[serde(default)]
+    credential: Option<String>,
+}
+
+impl TryFrom<RouteWritten> for RouteEntry {
+    type Error = &'static str;
+
+    fn try_from(written: RouteWritten) -> Result<Self, Self::Error> {
+        let RouteWritten { methods, origin, path, path_prefix, credential } = written;
+        let path = match (path, path_prefix) {
+            (Some(whole), None) => RoutePath::Whole(whole),
+            (None, Some(prefix)) => RoutePath::Below(prefix),
+            _ => return Err("a route has either `path`, the whole of it, or `path_prefix`"),
+        };
+        Ok(Self { methods, origin, path, credential })
+    }
 }
 
 /// What is wrong with a manifest. Whoever built the plugin mends it.
@@ -415,9 +440,8 @@ fn check_route(route: &RouteEntry) -> Result<(), ManifestError> {
     if route.methods.is_empty() || !route.methods.iter().all(method) {
         return Err(error("`methods` is a list of HTTP methods in upper case"));
     }
-    if !route.path_prefix.starts_with('/') {
-        return Err(error("`path_prefix` starts with `/`"));
-    }
+    let key = if matches!(route.path, RoutePath::Whole(_)) { "path" } else { "path_prefix" };
+    route.path.check().map_err(|wrong| error(&format!("`{key}` {wrong}")))?;
     if route.origin == ANY_ORIGIN {
         return Ok(());
     }

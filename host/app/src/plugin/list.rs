@@ -70,7 +70,7 @@ fn ways(installed: &Installed, name: &str, recorded: Option<&Recorded>) -> Vec<S
     }
     let told = |route: &event::Route| {
         let with = route.credential.as_ref().map_or_else(String::new, |name| format!(" with `{name}`"));
-        format!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix)
+        format!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path)
     };
     routes.iter().map(told).collect()
 }

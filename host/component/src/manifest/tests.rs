@@ -1,6 +1,7 @@
 //! What a manifest may say, and the sentence for each way it may not.
 
 use super::{Manifest, ManifestError, World};
+use event::RoutePath;
 use gate::{EffectClass, Sees, Touches};
 
 const WEB: &str = r#"
@@ -50,6 +51,9 @@ fn a_manifest_says_what_is_offered_and_asked_for() {
         [Touches::OriginOf("/url".to_owned()), Touches::Destination(pointers), Touches::Plugin]
     );
     assert_eq!(manifest.tools.first().unwrap().effect, EffectClass::Read);
+    let whole = WEB.replacen("path_prefix = \"/v1/\"", "path = \"/v1/*/books\"", 1);
+    let paths: Vec<_> = Manifest::parse(whole.as_bytes()).unwrap().routes.into_iter().map(|one| one.path).collect();
+    assert_eq!(paths, [RoutePath::every(), RoutePath::Whole("/v1/*/books".to_owned())]);
 }
 
 #[test]
@@ -179,7 +183,14 @@ fn a_route_that_could_never_be_granted_is_refused() {
     }
     assert!(error_of("[\"GET\"]", "[\"get\"]").contains("upper case"));
     assert!(error_of("[\"GET\"]", "[]").contains("upper case"));
-    assert!(error_of("\"/v1/\"", "\"v1\"").contains("starts with `/`"));
+    assert!(error_of("\"/v1/\"", "\"v1\"").contains("`path_prefix` starts with `/`"));
+    let whole = |path: &str| error_of("path_prefix = \"/v1/\"", &format!("path = {path:?}"));
+    assert!(whole("v1").contains("`path` starts with `/`"));
+    assert!(whole("/v1/*x").contains("`*` for one whole segment"));
+    assert!(whole("/v1/%2e./..").contains("no segment `.` or `..`"));
+    let both = error_of("path_prefix = \"/v1/\"", "path_prefix = \"/v1/\"\npath = \"/v1\"");
+    assert!(both.contains("either `path`, the whole of it, or `path_prefix`"), "{both}");
+    assert!(error_of("path_prefix = \"/v1/\"\n", "").contains("either `path`"));
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub(super) fn route(methods: &[&str], origin: &str, path_prefix: &str, credentia
     Route {
         methods: methods.iter().map(|method| (*method).to_owned()).collect(),
         origin: origin.to_owned(),
-        path_prefix: path_prefix.to_owned(),
+        path: event::RoutePath::Below(path_prefix.to_owned()),
         credential: credential.map(ToOwned::to_owned),
     }
 }

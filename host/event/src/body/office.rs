@@ -1,6 +1,6 @@
 //! Policies, prices, budgets and plugins, as facts.
 
-use crate::{AppliesTo, Digest, NanoUsd, PrincipalId, SeatId};
+use crate::{AppliesTo, Digest, NanoUsd, PrincipalId, RoutePath, SeatId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -251,8 +251,9 @@ pub struct Route {
     pub methods: Vec<String>,
     /// Scheme, host and port, such as `https://api.example.com`.
     pub origin: String,
-    /// What the path must start with; `/` allows every path.
-    pub path_prefix: String,
+    /// Which paths.
+    #[serde(flatten)]
+    pub path: RoutePath,
     /// Reference of the credential that is put into requests on this route, under the guest.
     pub credential: Option<String>,
 }
