@@ -35,6 +35,7 @@ pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
 use anyhow::{Context, Result, bail};
+use event::Handle;
 pub use seats::SeatConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -286,6 +287,9 @@ pub struct PluginConfig {
     /// Folders it may see.
     #[serde(default, rename = "directory")]
     pub directories: Vec<DirectoryConfig>,
+    /// What of the office its calls may be given.
+    #[serde(default)]
+    pub handles: Vec<Handle>,
     /// Its settings, as the guest reads them.
     #[serde(default)]
     pub settings: BTreeMap<String, toml::Value>,

@@ -8,8 +8,8 @@ pub mod first;
 use crate::config::{Config, DirectoryConfig, PluginConfig, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
-    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route, RoutePath,
-    StreamName,
+    Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route,
+    RoutePath, StreamName,
 };
 use fold::{decode, setting};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -156,6 +156,7 @@ pub fn grants(
             routes,
             settings,
             directories: directories(plugin)?,
+            handles: plugin.handles.clone(),
             reason,
         };
         grants.insert(plugin.name.clone(), granted);

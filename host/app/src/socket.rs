@@ -157,9 +157,6 @@ mod tests {
     #[test]
     fn the_route_is_that_of_the_address_and_no_wider() {
         let route = exact_route("GET", "https://wss-primary.slack.com/link/?ticket=a/b", None).unwrap();
-        assert_eq!(
-            (route.origin.as_str(), route.path.text()),
-            ("https://wss-primary.slack.com", "/link/")
-        );
+        assert_eq!((route.origin.as_str(), route.path.text()), ("https://wss-primary.slack.com", "/link/"));
     }
 }

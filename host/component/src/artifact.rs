@@ -117,6 +117,7 @@ impl Artifact {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
-use event::{Digest, RoutePath};
+use event::{Digest, Handle, RoutePath};
 use gate::{EffectClass, Sees, Touches};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -125,6 +125,9 @@ pub struct ToolEntry {
     /// Whether the plugin can read back whether a call happened.
     #[serde(default)]
     pub recall: bool,
+    /// What of the office it asks for.
+    #[serde(default)]
+    pub handles: Vec<Handle>,
 }
 
 fn undeclared() -> EffectClass {
@@ -257,6 +260,14 @@ pub enum ManifestError {
         /// The tool.
         tool: String,
     },
+    /// Handles where none are given, or beside a way out.
+    #[error("`handles` of `{tool}`: {reason}")]
+    Handles {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// A JSON pointer that is none.
     #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
     Pointer {
@@ -334,6 +345,13 @@ impl Manifest {
         self.tools.iter().map(|tool| tool.name.clone()).chain(recall).chain(models).collect()
     }
 
+    /// What of the office its tools ask for, each once.
+    #[must_use]
+    pub fn handles(&self) -> Vec<Handle> {
+        let all: BTreeSet<Handle> = self.tools.iter().flat_map(|tool| tool.handles.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
     /// Whether it can read back an effect of any of its tools.
     #[must_use]
     pub fn recalls(&self) -> bool {
@@ -373,6 +391,7 @@ impl Manifest {
             return Err(ManifestError::Sees);
         }
         self.tools.iter().try_for_each(check_tool)?;
+        self.tools.iter().try_for_each(|tool| self.check_handles(tool))?;
         for model in &self.models {
             named(&model.name, is_model, "a model's name: lower-case letters, digits, hyphens and dots")?;
         }
@@ -392,6 +411,25 @@ impl Manifest {
             }
         }
         self.routes.iter().try_for_each(check_route)
+    }
+
+    /// What reads the office's own record has no way to tell it outside, and what changes nothing has nothing to wish.
+    fn check_handles(&self, tool: &ToolEntry) -> Result<(), ManifestError> {
+        if tool.handles.is_empty() {
+            return Ok(());
+        }
+        let reason = if self.world != World::Tool {
+            "they are for the world of tools"
+        } else if !self.routes.is_empty() || !self.directories.is_empty() {
+            "a plugin that is given the office's own asks for no route and no folder"
+        } else if tool.effect == EffectClass::Undeclared {
+            "a tool that is given the office's own declares its `effect`"
+        } else if tool.effect == EffectClass::Read && tool.handles.contains(&Handle::Wishes) {
+            "a read wishes nothing"
+        } else {
+            return Ok(());
+        };
+        Err(ManifestError::Handles { tool: tool.name.clone(), reason })
     }
 
     fn check_guard(&self) -> Result<(), ManifestError> {

@@ -149,7 +149,10 @@ mod tests {
     }
 
     fn prefixes(effect: EffectClass, method: &str, path: &str) -> Vec<String> {
-        narrowed(effect, method, path, &granted()).into_iter().map(|route| route.path.text().to_owned()).collect()
+        narrowed(effect, method, path, &granted())
+            .into_iter()
+            .map(|route| route.path.text().to_owned())
+            .collect()
     }
 
     #[test]
@@ -178,7 +181,9 @@ mod tests {
     fn a_read_posts_to_a_whole_path_that_has_no_stars() {
         let whole = |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..granted().remove(0) };
         let routes = [whole("/graphql"), whole("/find/*"), whole("/find/all/")];
-        for (path, ways) in [("/graphql", 1), ("/find/all", 0), ("/find/*", 0), ("/find/all/", 1), ("/graphql/", 0)] {
+        for (path, ways) in
+            [("/graphql", 1), ("/find/all", 0), ("/find/*", 0), ("/find/all/", 1), ("/graphql/", 0)]
+        {
             assert_eq!(narrowed(EffectClass::Read, "POST", path, &routes).len(), ways, "{path}");
         }
     }

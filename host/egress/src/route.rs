@@ -139,13 +139,16 @@ mod tests {
     #[test]
     fn a_whole_path_opens_nothing_near_it_and_is_taken_before_what_it_lies_below() {
         let o = "https://mail.example.com";
-        let whole = |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..route(&["POST"], o, "/") };
+        let whole =
+            |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..route(&["POST"], o, "/") };
         let drafts = [whole("/me/drafts"), whole("/me/drafts/*")];
         let asked = |path: &str| found(&Method::POST, &format!("{o}{path}"), &drafts);
         assert_eq!(asked("/me/drafts?alt=media").as_deref(), Ok("/me/drafts"));
         assert_eq!(asked("/me/x/../drafts").as_deref(), Ok("/me/drafts"), "as it is sent");
         assert_eq!(asked("/me/drafts/7").as_deref(), Ok("/me/drafts/*"));
-        for near in ["/me/drafts/", "/me/drafts/7/send", "/me/drafts/7%2Fsend", "/me/drafts%2F7", "/me/drafts//"] {
+        for near in
+            ["/me/drafts/", "/me/drafts/7/send", "/me/drafts/7%2Fsend", "/me/drafts%2F7", "/me/drafts//"]
+        {
             assert!(asked(near).unwrap_err().contains("`POST https://mail.example.com/me/drafts`"), "{near}");
         }
         assert!(asked("/me/drafts/../send").is_err());

@@ -236,9 +236,6 @@ mod tests {
     #[test]
     fn the_way_is_to_one_address() {
         let route = exactly("https://slack.com/api/oauth.v2.access?x=1");
-        assert_eq!(
-            (route.origin.as_str(), route.path.text()),
-            ("https://slack.com", "/api/oauth.v2.access")
-        );
+        assert_eq!((route.origin.as_str(), route.path.text()), ("https://slack.com", "/api/oauth.v2.access"));
     }
 }

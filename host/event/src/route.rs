@@ -228,7 +228,9 @@ mod tests {
 
     #[test]
     fn a_path_that_no_request_could_ask_for_is_none() {
-        for path in [below("/"), below("/v1/"), whole("/v1"), whole("/a/*/b"), whole("/a/**"), whole("/a%20b")] {
+        for path in
+            [below("/"), below("/v1/"), whole("/v1"), whole("/a/*/b"), whole("/a/**"), whole("/a%20b")]
+        {
             assert_eq!(path.check(), Ok(()), "{path:?}");
         }
         for path in [

@@ -20,6 +20,7 @@ pub mod projection;
 pub mod purse;
 pub mod refusal;
 pub mod request;
+pub mod said;
 pub mod seat;
 pub mod setting;
 pub mod signal;
@@ -56,5 +57,6 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &class::Classes,
         &channel::Channels,
         &channel::Triages,
+        &said::Said,
     ]
 }

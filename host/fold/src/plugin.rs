@@ -5,7 +5,7 @@
 //! what is granted was asked for.
 //! Deliberately absent: what a route opens (`egress`), and who may grant (`authority`).
 
-use event::{DirectoryAsked, PluginGranted, PluginInstalled, Route, RoutePath, ToolOffered};
+use event::{DirectoryAsked, Handle, PluginGranted, PluginInstalled, Route, RoutePath, ToolOffered};
 
 /// The origin in a manifest that stands for any the operator names.
 pub const ANY_ORIGIN: &str = "*";
@@ -42,6 +42,7 @@ pub fn more(
     );
     more.extend(folders(before, granted, after));
     more.extend(documents(before, after));
+    more.extend(handles(before, granted, after));
     for tool in &after.offers {
         more.extend(wider(before.offers.iter().find(|known| known.name == tool.name), tool));
     }
@@ -71,6 +72,29 @@ fn folders<'a>(
     };
     let more = after.directories.iter().filter(move |asked| !had(asked));
     more.map(|asked| format!("it asks to {}", told_directory(asked)))
+}
+
+fn handles<'a>(
+    before: &'a PluginInstalled,
+    granted: Option<&'a PluginGranted>,
+    after: &'a PluginInstalled,
+) -> impl Iterator<Item = String> + 'a {
+    let held = granted.map(|granted| granted.handles.as_slice()).unwrap_or_default();
+    let had = |asked: &&Handle| before.handles.contains(asked) || held.contains(asked);
+    let more = after.handles.iter().filter(move |asked| !had(asked));
+    more.map(|asked| format!("it asks to {}", told_handle(*asked)))
+}
+
+/// What a call that is given a handle can do, as people read it.
+#[must_use]
+pub fn told_handle(handle: Handle) -> &'static str {
+    match handle {
+        Handle::Place => "read what was said in the conversation it is called in",
+        Handle::Seat => "see the seats of the office, and the turns of the seat that calls it",
+        Handle::Purse => "see the budgets that its calls are held on",
+        Handle::Agenda => "see what waits in the conversation it is called in",
+        Handle::Wishes => "have its seat look again, ask another seat, and answer one",
+    }
 }
 
 /// A version that names the documents its reads send has them judged by that list. Another list, and none any more, lets
@@ -176,7 +200,8 @@ pub fn told(route: &Route) -> String {
 mod tests {
     use super::{MORE_MAX, covers, more};
     use event::{
-        Digest, Directory, DirectoryAsked, PluginGranted, PluginInstalled, Route, RoutePath, ToolOffered,
+        Digest, Directory, DirectoryAsked, Handle, PluginGranted, PluginInstalled, Route, RoutePath,
+        ToolOffered,
     };
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -218,6 +243,7 @@ mod tests {
             directories: vec![folder("/notes", false)],
             graphql_reads: vec![Digest::of(b"query")],
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 
@@ -290,6 +316,7 @@ mod tests {
                 Digest::of(b"mutation").short(),
             ),
             (PluginInstalled { graphql_reads: Vec::new(), ..version() }, "any document of GraphQL"),
+            (PluginInstalled { handles: vec![Handle::Place], ..version() }, "read what was said"),
             (PluginInstalled { world: "guard".to_owned(), ..version() }, "a guard and no longer a tool"),
             (
                 PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() },
@@ -312,6 +339,7 @@ mod tests {
             settings: BTreeMap::new(),
             directories: Vec::new(),
             reason: String::new(),
+            handles: Vec::new(),
         };
         assert_eq!(more(&version(), Some(&granted), &after).len(), 0);
         assert_eq!(more(&version(), None, &after).len(), 1);

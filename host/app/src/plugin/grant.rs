@@ -13,7 +13,7 @@ use crate::seat::ActArgs;
 use crate::{seed, wire};
 use anyhow::{Context, Result, bail, ensure};
 use component::Wanted;
-use event::{ComponentRevoked, Fact, PluginGranted, PluginInstalled, PluginRevoked, Route};
+use event::{ComponentRevoked, Fact, Handle, PluginGranted, PluginInstalled, PluginRevoked, Route};
 use fold::plugin as rules;
 use fold::setting;
 use record::RowKey;
@@ -25,6 +25,8 @@ use std::process::ExitCode;
 pub struct Granting {
     /// These ways out; nothing for all that were asked for and name an origin.
     pub routes: Option<Vec<Route>>,
+    /// These handles; nothing for all that were asked for.
+    pub handles: Option<Vec<Handle>>,
     /// Settings beside those it has.
     pub settings: BTreeMap<String, Value>,
     /// Why.
@@ -35,7 +37,7 @@ impl Granting {
     /// All that was asked for.
     #[must_use]
     pub fn whole(reason: String) -> Self {
-        Self { routes: None, settings: BTreeMap::new(), reason }
+        Self { routes: None, handles: None, settings: BTreeMap::new(), reason }
     }
 }
 
@@ -69,6 +71,10 @@ pub fn granting(
             routes
         }
     };
+    let handles = wish.handles.clone().unwrap_or_else(|| version.handles.clone());
+    if let Some(handle) = handles.iter().find(|handle| !version.handles.contains(handle)) {
+        bail!("`{}` does not ask for the handle `{}`", version.plugin, handle.word());
+    }
     let mut settings = before.map(|granted| granted.settings.clone()).unwrap_or_default();
     settings.extend(wish.settings.clone());
     Ok(PluginGranted {
@@ -77,6 +83,7 @@ pub fn granting(
         routes,
         settings,
         directories: before.map(|granted| granted.directories.clone()).unwrap_or_default(),
+        handles,
         reason: wish.reason.clone(),
     })
 }
@@ -91,6 +98,7 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     }
     let wish = Granting {
         routes: if args.routes.is_empty() { None } else { Some(routes(&args.routes)?) },
+        handles: if args.handles.is_empty() { None } else { Some(args.handles) },
         settings: settings(&args.settings)?,
         reason: args.reason,
     };
@@ -140,7 +148,7 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
 async fn grant_configured(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     let plugin = args.plugin;
     ensure!(
-        args.routes.is_empty() && args.settings.is_empty(),
+        args.routes.is_empty() && args.handles.is_empty() && args.settings.is_empty(),
         "`{plugin}` is a plugin of the configuration, which says what it is granted: change its [[plugin]] there"
     );
     let mut installed = wire::install(config).await?;
@@ -259,6 +267,7 @@ mod tests {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 
@@ -273,7 +282,7 @@ mod tests {
 
     fn wish(routes: &[&str]) -> Granting {
         let routes = Some(routes.iter().map(|text| route(text).unwrap()).collect());
-        Granting { routes, settings: BTreeMap::new(), reason: String::new() }
+        Granting { routes, handles: None, settings: BTreeMap::new(), reason: String::new() }
     }
 
     #[test]
@@ -311,18 +320,28 @@ mod tests {
     #[test]
     fn a_path_that_is_asked_for_as_a_whole_is_granted_as_a_whole() {
         let whole = |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..asked("GET */") };
-        let version = PluginInstalled { asks: vec![whole("/me/drafts"), whole("/me/drafts/*")], ..version(&[]) };
+        let version =
+            PluginInstalled { asks: vec![whole("/me/drafts"), whole("/me/drafts/*")], ..version(&[]) };
         let paths = |wished: &str| -> Vec<String> {
             let granted = granting(&version, None, &wish(&[wished])).unwrap();
             assert!(granted.routes.iter().all(|route| route.origin == "https://a.example"));
             granted.routes.iter().map(|route| format!("{:?}", route.path)).collect()
         };
         assert_eq!(paths("GET https://a.example/me/drafts/*"), ["Whole(\"/me/drafts/*\")"]);
-        assert_eq!(paths("GET https://a.example/me/drafts").len(), 2, "of what lies below, what was asked for");
-        for refused in ["POST https://a.example/me/drafts", "GET https://a.example/me/draft", "GET https://a.example/you"] {
+        assert_eq!(
+            paths("GET https://a.example/me/drafts").len(),
+            2,
+            "of what lies below, what was asked for"
+        );
+        for refused in [
+            "POST https://a.example/me/drafts",
+            "GET https://a.example/me/draft",
+            "GET https://a.example/you",
+        ] {
             assert!(granting(&version, None, &wish(&[refused])).is_err(), "{refused}");
         }
-        let held = granting(&self::version(&["GET */me"]), None, &wish(&["GET https://a.example/me"])).unwrap();
+        let held =
+            granting(&self::version(&["GET */me"]), None, &wish(&["GET https://a.example/me"])).unwrap();
         let after = granting(&version, Some(&held), &Granting::whole(String::new())).unwrap();
         assert_eq!(after.routes.len(), 2, "what was held wider is held as it is asked for now");
     }

@@ -52,7 +52,8 @@ fn a_manifest_says_what_is_offered_and_asked_for() {
     );
     assert_eq!(manifest.tools.first().unwrap().effect, EffectClass::Read);
     let whole = WEB.replacen("path_prefix = \"/v1/\"", "path = \"/v1/*/books\"", 1);
-    let paths: Vec<_> = Manifest::parse(whole.as_bytes()).unwrap().routes.into_iter().map(|one| one.path).collect();
+    let paths: Vec<_> =
+        Manifest::parse(whole.as_bytes()).unwrap().routes.into_iter().map(|one| one.path).collect();
     assert_eq!(paths, [RoutePath::every(), RoutePath::Whole("/v1/*/books".to_owned())]);
 }
 

@@ -90,6 +90,7 @@ async fn granted(name: &str, emulator: &Emulator) -> Kit {
         settings: BTreeMap::from([("api".to_owned(), Value::from(emulator.origin.as_str()))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     kit(pool(), &[path], &[grant], &[&emulator.origin]).await
 }
@@ -284,6 +285,7 @@ async fn the_web_is_searched_with_the_provider_that_the_operator_chose() {
             ]),
             directories: Vec::new(),
             reason: String::new(),
+            handles: Vec::new(),
         };
         let kit = kit(pool(), &[component], &[grant], &[&server.origin]).await;
         let said = output(kit.call("search.web", json!({"query": "rain today", "count": 3})).await);

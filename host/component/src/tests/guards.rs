@@ -174,6 +174,7 @@ async fn a_guard_that_was_granted_anything_does_not_load() {
         settings: BTreeMap::new(),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     let route = |credential: Option<&str>| Route {
         methods: vec!["GET".to_owned()],

@@ -157,6 +157,7 @@ pub(super) fn granted(routes: Vec<Route>) -> PluginGranted {
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     }
 }
 
@@ -191,6 +192,7 @@ impl Kit {
             origin: "turn_1/1/1".to_owned(),
             at: AT,
             deltas: None,
+            verbs: None,
         }
     }
 
@@ -222,6 +224,7 @@ impl Kit {
             origin: "turn_1/1/1".to_owned(),
             at: AT,
             deltas,
+            verbs: None,
         }
     }
 }

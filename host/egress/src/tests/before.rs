@@ -17,7 +17,7 @@ async fn what_no_route_grants_is_refused_before_anyone_is_dialled() {
         case.request = request;
         let refused = case.refused().await;
         assert!(matches!(refused, Refused::NotGranted { .. }) && !refused.request_left(), "{refused}");
-        assert!(refused.to_string().contains(&format!("`GET|POST {origin}/page`")), "{refused}");
+        assert!(refused.to_string().contains(&format!("`GET|POST {origin}/page and below`")), "{refused}");
     }
     assert_untouched(listener).await;
 }

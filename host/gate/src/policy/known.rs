@@ -136,6 +136,7 @@ mod tests {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         });
         let known = Known::of(&plugins);
         assert!(known.missing.is_empty());
