@@ -2,7 +2,7 @@
 //! and one destructive tool, a model with a price, and a purse.
 
 use event::{
-    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd,
+    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Handle, Label, NanoUsd,
     Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route,
     SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
 };
@@ -47,8 +47,12 @@ pub struct World {
     answers: Mutex<VecDeque<Reached>>,
     tool_answers: Mutex<VecDeque<Reached>>,
     meanwhile: Mutex<Option<Meanwhile>>,
+    uses: Mutex<Option<Uses>>,
     sign: watch::Sender<bool>,
 }
+
+/// What a component does with what of the office it is given.
+pub type Uses = fn(gate::Verbs, String, Payload) -> Pin<Box<dyn Future<Output = Reached> + Send>>;
 
 /// What happens once while a model is asked.
 pub type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
@@ -60,6 +64,7 @@ impl Default for World {
             answers: Mutex::default(),
             tool_answers: Mutex::default(),
             meanwhile: Mutex::default(),
+            uses: Mutex::default(),
             sign: watch::Sender::new(true),
         }
     }
@@ -68,6 +73,11 @@ impl Default for World {
 impl World {
     pub fn reached(&self) -> Vec<(String, Value)> {
         self.reached.lock().unwrap().clone()
+    }
+
+    /// Lets components do this with what of the office they are given.
+    pub fn uses(&self, uses: Uses) {
+        *self.uses.lock().unwrap() = Some(uses);
     }
 
     /// Lets this happen while the next call of a model is under way.
@@ -103,6 +113,10 @@ impl Reach for World {
             Payload::Infer(_) => Value::Null,
         };
         self.reached.lock().unwrap().push((permit.tool().to_owned(), input));
+        if let Some(verbs) = permit.verbs() {
+            let uses = *self.uses.lock().unwrap();
+            return uses.unwrap()(verbs.clone(), permit.tool().to_owned(), permit.payload().clone()).await;
+        }
         match permit.payload() {
             Payload::Tool(_) => {
                 let answer = self.tool_answers.lock().unwrap().pop_front();
@@ -224,6 +238,14 @@ impl Catalogue for Shelf {
             card("slack.assistant-thread"),
             card("slack.whisper"),
             Arc::new(gate::recall_spec("slack", &self.component)),
+            spec("office.said", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("office.seats", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("office.turns", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("office.budgets", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("office.waiting", EffectClass::Read, Touches::Plugin, json!({})),
+            spec("office.look-again", EffectClass::Write, Touches::Plugin, json!({})),
+            spec("office.ask", EffectClass::Write, Touches::Plugin, json!({})),
+            spec("office.answer", EffectClass::Write, Touches::Plugin, json!({})),
             spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
             spec("slack.file", EffectClass::Read, Touches::Plugin, json!({"file": text})),
             spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
@@ -253,6 +275,17 @@ impl Catalogue for Shelf {
 
     fn routes(&self, _plugin: &str) -> Vec<Route> {
         Vec::new()
+    }
+
+    fn handles(&self, tool: &str) -> Vec<Handle> {
+        match tool {
+            "office.said" => vec![Handle::Place],
+            "office.seats" | "office.turns" => vec![Handle::Seat],
+            "office.budgets" => vec![Handle::Purse],
+            "office.waiting" => vec![Handle::Agenda],
+            "office.look-again" | "office.ask" | "office.answer" => vec![Handle::Wishes],
+            _ => Vec::new(),
+        }
     }
 
     fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
