@@ -1,7 +1,7 @@
 //! What a manifest may say, and the sentence for each way it may not.
 
 use super::{Manifest, ManifestError, World};
-use event::RoutePath;
+use event::{Handle, RoutePath};
 use gate::{EffectClass, Sees, Touches};
 
 const WEB: &str = r#"
@@ -168,6 +168,29 @@ fn a_manifest_cannot_ask_for_loopback() {
         let error = error_of("https://api.example.com", origin);
         assert!(error.starts_with("a manifest cannot ask for loopback"), "{error}");
     }
+}
+
+#[test]
+fn what_is_given_the_offices_own_has_no_way_out_and_a_read_wishes_nothing() {
+    let handles = |more: &str| {
+        let text = WEB.split("[[route]]").next().unwrap().replacen("price_key = \"web/post\"", more, 1);
+        Manifest::parse(text.as_bytes())
+    };
+    let manifest = handles("handles = [\"wishes\", \"place\"]").unwrap();
+    assert_eq!(manifest.handles(), [Handle::Place, Handle::Wishes]);
+    let error = error_of("price_key = \"web/post\"", "handles = [\"place\"]");
+    assert!(error.contains("asks for no route and no folder"), "{error}");
+    let folder = handles("handles = [\"place\"]\n[[directory]]\nat = \"/notes\"").unwrap_err().to_string();
+    assert!(folder.contains("asks for no route and no folder"), "{folder}");
+    let read = WEB.split("[[route]]").next().unwrap().replacen(
+        "name = \"web.ping\"\neffect = \"read\"",
+        "name = \"web.ping\"\neffect = \"read\"\nhandles = [\"wishes\"]",
+        1,
+    );
+    assert!(Manifest::parse(read.as_bytes()).unwrap_err().to_string().contains("a read wishes nothing"));
+    let undeclared = read.replacen("effect = \"read\"\nhandles = [\"wishes\"]", "handles = [\"place\"]", 1);
+    assert!(Manifest::parse(undeclared.as_bytes()).unwrap_err().to_string().contains("declares its `effect`"));
+    assert!(handles("handles = [\"record\"]").unwrap_err().to_string().contains("unknown variant `record`"));
 }
 
 #[test]
