@@ -116,7 +116,10 @@ async fn what_was_said_in_the_channel_is_found_and_labelled_and_another_channel_
     says(&office, 5, "C01GEN", "U01ALICE", "<@U0BOT> look at the history again").await;
     let events = office.until_turns_ended(2).await;
     let turns = ended(&events, "office.turns")[1].output.json()["turns"].clone();
-    assert_eq!((&turns[0]["ending"], &turns[0]["woken_by"]), (&json!("answered"), &json!("message.received")));
+    assert_eq!(
+        (&turns[0]["ending"], &turns[0]["woken_by"]),
+        (&json!("answered"), &json!("message.received"))
+    );
     assert_eq!(turns[0]["summary"], "I looked.");
     office.stop().await;
 }
@@ -156,7 +159,8 @@ async fn a_person_is_asked_answers_from_the_command_line_and_the_asker_hears_of_
     let listed = String::from_utf8(run(&config, &["request", "list"]).stdout).unwrap();
     assert!(listed.contains(request.request.as_str()) && listed.contains("May we use row 7?"), "{listed}");
     let name = request.request.as_str();
-    assert!(run(&config, &["request", "answer", name, "--text", "Yes, it is MIT."]).status.success());
+    let answered = run(&config, &["request", "answer", name, "--text", "Yes, it is MIT."]);
+    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
     let events = office.until_turns_ended(2).await;
     let posts = kit.slack.posts();
     let texts: Vec<&Value> = posts.iter().map(|post| &post["text"]).collect();
@@ -199,9 +203,10 @@ async fn whoever_installs_it_reads_what_it_would_be_given() {
         assert!(said.contains(words), "{words}: {said}");
     }
     let mail = guests().join("mail.wasm");
-    let mail = String::from_utf8(run(&config, &["plugin", "inspect", &mail.display().to_string()]).stdout).unwrap();
+    let mail =
+        String::from_utf8(run(&config, &["plugin", "inspect", &mail.display().to_string()]).stdout).unwrap();
     assert!(mail.contains("POST `/gmail/v1/users/me/messages/send` of any site that is named"), "{mail}");
     assert!(!mail.contains("and below"), "whole paths, and nothing below them: {mail}");
     let listed = String::from_utf8(run(&config, &["plugin", "list"]).stdout).unwrap();
-    assert!(listed.contains("handle place"), "{listed}");
+    assert!(listed.contains("handle place, seat, purse, agenda, wishes"), "{listed}");
 }

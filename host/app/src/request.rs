@@ -87,8 +87,9 @@ async fn list(record: &Record) -> Result<String> {
 async fn answer(config: &Config, request: RequestId, text: String, act: ActArgs) -> Result<()> {
     let acting = Acting::open(config, act.as_seat).await?;
     let row = acting.record.row(Requests.name(), request.as_str()).await?;
-    let row: RequestRow = decode(row.as_ref())
-        .with_context(|| format!("there is no request `{request}`: `chancery request list` shows those there are"))?;
+    let row: RequestRow = decode(row.as_ref()).with_context(|| {
+        format!("there is no request `{request}`: `chancery request list` shows those there are")
+    })?;
     ensure!(
         !row.asked.topic.as_str().starts_with(ABOUT_EFFECT),
         "`{request}` asks what became of an effect: `chancery effect settle` answers it"

@@ -4,8 +4,8 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
-    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, request, seat, serve, slack,
-    speak, subject, turn, workspaces,
+    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, request, seat, serve,
+    slack, speak, subject, turn, workspaces,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;

@@ -3,8 +3,7 @@
 //! One table says which scope is for what; the manifest asks for these and no others, and `doctor` compares them with
 //! what the token was granted, by name. Nothing is posted and nobody is looked up.
 
-use crate::config::Config;
-use crate::config::PromptConfig;
+use crate::config::{Config, PromptConfig, RouteConfig};
 use crate::doctor::Weight::{Fatal, Good, Warning};
 use crate::doctor::{self, Finding, Weight};
 use crate::socket::{Sockets, TOKEN as APP_TOKEN};

@@ -6,8 +6,11 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
-use event::{Digest, Handle, RoutePath};
+mod route;
+
+use event::{Digest, Handle};
 use gate::{EffectClass, Sees, Touches};
+pub use route::RouteEntry;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -164,46 +167,6 @@ pub struct DirectoryEntry {
     /// Whether it writes there.
     #[serde(default)]
     pub write: bool,
-}
-
-/// A way out that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RouteWritten")]
-pub struct RouteEntry {
-    /// HTTP methods, upper case.
-    pub methods: Vec<String>,
-    /// An origin, or [`ANY_ORIGIN`].
-    pub origin: String,
-    /// Which paths.
-    pub path: RoutePath,
-    /// The credential it wants put into requests there, by reference.
-    pub credential: Option<String>,
-}
-
-/// The same as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RouteWritten {
-    methods: Vec<String>,
-    origin: String,
-    path: Option<String>,
-    path_prefix: Option<String>,
-    #[serde(default)]
-    credential: Option<String>,
-}
-
-impl TryFrom<RouteWritten> for RouteEntry {
-    type Error = &'static str;
-
-    fn try_from(written: RouteWritten) -> Result<Self, Self::Error> {
-        let RouteWritten { methods, origin, path, path_prefix, credential } = written;
-        let path = match (path, path_prefix) {
-            (Some(whole), None) => RoutePath::Whole(whole),
-            (None, Some(prefix)) => RoutePath::Below(prefix),
-            _ => return Err("a route has either `path`, the whole of it, or `path_prefix`"),
-        };
-        Ok(Self { methods, origin, path, credential })
-    }
 }
 
 /// What is wrong with a manifest. Whoever built the plugin mends it.
@@ -410,7 +373,7 @@ impl Manifest {
                 return Err(ManifestError::Directory { at: at.chars().take(NAME_BYTES_MAX).collect() });
             }
         }
-        self.routes.iter().try_for_each(check_route)
+        self.routes.iter().try_for_each(RouteEntry::check)
     }
 
     /// What reads the office's own record has no way to tell it outside, and what changes nothing has nothing to wish.
@@ -468,27 +431,6 @@ fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
         let pointer = wrong.cloned().unwrap_or_default();
         return Err(ManifestError::Pointer { tool: tool.name.clone(), pointer });
     }
-    Ok(())
-}
-
-fn check_route(route: &RouteEntry) -> Result<(), ManifestError> {
-    let error =
-        |reason: &str| ManifestError::Route { origin: route.origin.clone(), reason: reason.to_owned() };
-    let method = |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
-    if route.methods.is_empty() || !route.methods.iter().all(method) {
-        return Err(error("`methods` is a list of HTTP methods in upper case"));
-    }
-    let key = if matches!(route.path, RoutePath::Whole(_)) { "path" } else { "path_prefix" };
-    route.path.check().map_err(|wrong| error(&format!("`{key}` {wrong}")))?;
-    if route.origin == ANY_ORIGIN {
-        return Ok(());
-    }
-    let origin = egress::Origin::parse(&route.origin).map_err(|reason| error(&reason.to_string()))?;
-    if origin.names_loopback() {
-        return Err(ManifestError::Loopback { origin: route.origin.clone() });
-    }
-    // Judged with an empty list: what only an operator's list could allow is not to be asked for.
-    egress::judge_url(&route.origin, &[]).map_err(|reason| error(&reason.to_string()))?;
     Ok(())
 }
 

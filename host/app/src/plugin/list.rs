@@ -6,7 +6,6 @@ use crate::show::short;
 use crate::{look, wire};
 use anyhow::Result;
 use component::Loaded;
-use fold::plugin::told_handle;
 use gate::Catalogue;
 use std::io::Write;
 use std::process::ExitCode;
@@ -67,9 +66,8 @@ fn ways(installed: &Installed, name: &str, recorded: Option<&Recorded>) -> Vec<S
     };
     let handles = granted.map(|grant| grant.handles.as_slice()).unwrap_or_default();
     if !handles.is_empty() {
-        let told =
-            |handle: &event::Handle| format!("  handle {:<10} {}", handle.word(), told_handle(*handle));
-        return handles.iter().map(told).collect();
+        let words: Vec<&str> = handles.iter().map(|handle| handle.word()).collect();
+        return vec![format!("  handle {}", words.join(", "))];
     }
     let routes = granted.map(|grant| grant.routes.as_slice()).unwrap_or_default();
     if routes.is_empty() {

@@ -189,7 +189,9 @@ fn what_is_given_the_offices_own_has_no_way_out_and_a_read_wishes_nothing() {
     );
     assert!(Manifest::parse(read.as_bytes()).unwrap_err().to_string().contains("a read wishes nothing"));
     let undeclared = read.replacen("effect = \"read\"\nhandles = [\"wishes\"]", "handles = [\"place\"]", 1);
-    assert!(Manifest::parse(undeclared.as_bytes()).unwrap_err().to_string().contains("declares its `effect`"));
+    assert!(
+        Manifest::parse(undeclared.as_bytes()).unwrap_err().to_string().contains("declares its `effect`")
+    );
     assert!(handles("handles = [\"record\"]").unwrap_err().to_string().contains("unknown variant `record`"));
 }
 

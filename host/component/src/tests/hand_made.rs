@@ -107,9 +107,8 @@ fn forger(function: &str, answer: &str) -> Vec<u8> {
     let world = "package chancery:forged@0.1.0;
         world forger { include chancery:tool/tool@0.1.0; import chancery:host/office@0.1.0; }";
     resolve.push_str("forger.wit", world).unwrap();
-    let import = format!(
-        "(module (import \"chancery:host/office@0.1.0\" \"{function}\" (func $use (param i32 i32)))"
-    );
+    let import =
+        format!("(module (import \"chancery:host/office@0.1.0\" \"{function}\" (func $use (param i32 i32)))");
     let text = liar_text(HONEST_REALLOC, HONEST, answer, "").replacen("(module", &import, 1);
     component(resolve, "forger", &text)
 }

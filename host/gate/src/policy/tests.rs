@@ -110,7 +110,8 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
 fn office() -> impl Iterator<Item = Arc<ToolSpec>> {
     let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
     let said = object(json!({"find": text, "before": number, "limit": number}), &[]);
-    let ask = object(json!({"seat": text, "wanted": text, "minutes": number}), &["seat", "wanted", "minutes"]);
+    let ask =
+        object(json!({"seat": text, "wanted": text, "minutes": number}), &["seat", "wanted", "minutes"]);
     let answer = object(json!({"request": text, "answer": text}), &["request", "answer"]);
     let reads = [
         ("office.said", said),

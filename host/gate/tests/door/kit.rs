@@ -2,14 +2,13 @@
 //! and one destructive tool, a model with a price, and a purse.
 
 use event::{
-    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Handle, Label, NanoUsd,
-    Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route,
-    SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
+    Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd,
+    Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, SeatCreated,
+    SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
 };
 use gate::{
-    ApprovalTimes, Call, Catalogue, EffectClass, Failure, FailureKind, Gate, GateError, GateParts,
-    InferRequest, InferResponse, Message, ModelSpec, Output, Part, Passed, Payload, Permit, Reach, Reached,
-    Resource, Role, StopReason, ToolSpec, Touches,
+    ApprovalTimes, Call, EffectClass, Failure, FailureKind, Gate, GateError, GateParts, InferRequest,
+    InferResponse, Message, Output, Part, Passed, Payload, Permit, Reach, Reached, Role, StopReason,
 };
 use record::{Append, Clock, Record};
 use serde_json::{Value, json};
@@ -19,6 +18,11 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
+
+#[path = "shelf.rs"]
+mod shelf;
+
+pub use shelf::Shelf;
 
 pub const NOON: i64 = 1_800_000_000_000;
 
@@ -196,112 +200,6 @@ pub fn budget(applies_to: AppliesTo, period: Period, limit: NanoUsd) -> BudgetSe
 
 pub fn usd(dollars: &str) -> NanoUsd {
     NanoUsd::from_dollars(dollars).unwrap()
-}
-
-/// The tools: `slack.post` of an effect class, `slack.identity` and `terminal.say`.
-pub struct Shelf {
-    pub post: EffectClass,
-    pub component: Digest,
-}
-
-impl Catalogue for Shelf {
-    fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        let text = json!({"type": "string"});
-        let spec = |name: &str, effect, touches, properties: Value| {
-            Arc::new(ToolSpec {
-                name: name.to_owned(),
-                plugin: name.split('.').next().unwrap().to_owned(),
-                digest: self.component.clone(),
-                description: String::new(),
-                input_schema: json!({"type": "object", "properties": properties}),
-                output_schema: json!({}),
-                effect,
-                touches,
-                price_key: None,
-                exact: false,
-                recall: false,
-            })
-        };
-        let to = |pointer: &str| Touches::Destination(vec![pointer.to_owned()]);
-        let card = |name: &str| spec(name, EffectClass::External, to("/channel"), json!({"channel": text}));
-        let can_recall = |spec: Arc<ToolSpec>| Arc::new(ToolSpec { recall: true, ..spec.as_ref().clone() });
-        vec![
-            card("slack.card"),
-            card("slack.card-update"),
-            card("slack.ask"),
-            card("slack.ask-update"),
-            card("slack.complete"),
-            card("slack.progress"),
-            card("slack.progress-change"),
-            card("slack.progress-end"),
-            card("slack.status"),
-            card("slack.assistant-thread"),
-            card("slack.whisper"),
-            Arc::new(gate::recall_spec("slack", &self.component)),
-            spec("office.said", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("office.seats", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("office.turns", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("office.budgets", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("office.waiting", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("office.look-again", EffectClass::Write, Touches::Plugin, json!({})),
-            spec("office.ask", EffectClass::Write, Touches::Plugin, json!({})),
-            spec("office.answer", EffectClass::Write, Touches::Plugin, json!({})),
-            spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("slack.file", EffectClass::Read, Touches::Plugin, json!({"file": text})),
-            spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
-            spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
-            can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
-            spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),
-            spec("terminal.say", EffectClass::Write, to("/session"), json!({"session": text, "text": text})),
-            spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), json!({"url": text})),
-        ]
-    }
-
-    fn models(&self) -> Vec<Arc<ModelSpec>> {
-        vec![Arc::new(ModelSpec {
-            name: MODEL.to_owned(),
-            plugin: "scripted".to_owned(),
-            digest: self.component.clone(),
-            window_tokens: 1_000_000,
-            output_tokens_max: OUTPUT_TOKENS_MAX,
-            price_key: MODEL.to_owned(),
-            media: Vec::new(),
-        })]
-    }
-
-    fn call_ms_max(&self, _name: &str) -> Option<u64> {
-        Some(CALL_MS_MAX)
-    }
-
-    fn routes(&self, _plugin: &str) -> Vec<Route> {
-        Vec::new()
-    }
-
-    fn handles(&self, tool: &str) -> Vec<Handle> {
-        match tool {
-            "office.said" => vec![Handle::Place],
-            "office.seats" | "office.turns" => vec![Handle::Seat],
-            "office.budgets" => vec![Handle::Purse],
-            "office.waiting" => vec![Handle::Agenda],
-            "office.look-again" | "office.ask" | "office.answer" => vec![Handle::Wishes],
-            _ => Vec::new(),
-        }
-    }
-
-    fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
-        match &tool.touches {
-            Touches::Destination(pointers) => {
-                let at = |pointer: &String| input.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-                let parts: Option<Vec<String>> = pointers.iter().map(at).collect();
-                parts.map(|parts| Resource::Destination(parts.join(":"))).ok_or("no destination".to_owned())
-            }
-            _ => Ok(Resource::Plugin(tool.plugin.clone())),
-        }
-    }
-
-    fn check_input(&self, _tool: &ToolSpec, _input: &Value) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 pub struct Office {

@@ -2,9 +2,9 @@
 
 use super::kit::{Office, append, budget, created, person, seat, usd};
 use event::{
-    Actor, AppliesTo, Audience, Author, DeniedBy, Digest, Event, EventId, Expected, Fact, Handle, Integrity, Label,
-    MessageReceived, Period, Personal, Place, PlaceKind, PluginGranted, PluginRevoked, Proposed, Readers, SeatHeld,
-    StreamName, Topic,
+    Actor, AppliesTo, Audience, Author, DeniedBy, Digest, Event, EventId, Expected, Fact, Handle, Integrity,
+    Label, MessageReceived, Period, Personal, Place, PlaceKind, PluginGranted, PluginRevoked, Proposed,
+    Readers, SeatHeld, StreamName, Topic,
 };
 use gate::office::{Line, Page};
 use gate::{Call, EffectClass, Failure, FailureKind, Output, Passed, Payload, Reached, Verbs};
@@ -48,7 +48,8 @@ async fn used(verbs: Verbs, tool: String, payload: Payload) -> Reached {
         _ => panic!("`{tool}` is given nothing"),
     };
     assert!(
-        verbs.place().is_some() == (tool == "office.said") && verbs.purse().is_some() == (tool == "office.budgets"),
+        verbs.place().is_some() == (tool == "office.said")
+            && verbs.purse().is_some() == (tool == "office.budgets"),
         "it is given what it asks for and nothing else"
     );
     // A component may fail after it wished.
@@ -82,8 +83,7 @@ async fn says(office: &Office, who: &str, (channel, ts): (&str, &str), words: &s
     let author = Author { principal: Some(person(who)), external: who.to_owned(), bot: false };
     let text = Personal::of(words.to_owned(), [person(who)]);
     let place = place(channel, kind, ts);
-    let message =
-        MessageReceived { place, author, text, mentions_office: false, subtype: String::new() };
+    let message = MessageReceived { place, author, text, mentions_office: false, subtype: String::new() };
     let proposed = Proposed {
         id: EventId::derived(&["said", channel, ts]),
         actor: Actor { principal: event::PrincipalId::host(), seat: None },
@@ -164,7 +164,11 @@ async fn what_was_said_here_is_shown_and_labelled_and_what_was_said_elsewhere_is
     let (page, label, of) = done(office.pass(read(1, json!({}))).await);
     assert_eq!(page["lines"], json!(["The roof leaks.", "The garden is fine."]));
     assert_eq!(label.readers, Readers::Within(BTreeSet::from([audience("C1")])));
-    assert_eq!(of, BTreeSet::from([person("person_alice"), person("person_bob")]), "whose words it may repeat");
+    assert_eq!(
+        of,
+        BTreeSet::from([person("person_alice"), person("person_bob")]),
+        "whose words it may repeat"
+    );
     let (page, _, of) = done(office.pass(read(2, json!({"find": "ROOF the"}))).await);
     assert_eq!((&page["lines"], of.len()), (&json!(["The roof leaks."]), 1));
     // Whatever is asked, no other conversation can be named.
@@ -225,7 +229,10 @@ async fn a_wish_stands_exactly_when_its_call_has_its_outcome_and_once() {
     assert_eq!(set[0].global_position.0, sent[0].global_position.0 + 1, "in one commit");
     assert_eq!(set[0].actor.principal, person("agent_hall"), "stated by the holder of the seat");
     let far = office.pass(look(4, json!({"minutes": 44_641}))).await;
-    assert!(matches!(&far, Passed::Failed { failure, .. } if failure.kind == FailureKind::InvalidInput), "{far:?}");
+    assert!(
+        matches!(&far, Passed::Failed { failure, .. } if failure.kind == FailureKind::InvalidInput),
+        "{far:?}"
+    );
 }
 
 #[tokio::test]
@@ -242,7 +249,11 @@ async fn a_wish_that_a_crash_cut_off_is_made_again_and_is_one() {
     let again = Call { origin: event::Origin::Step { turn, step, attempt: 2 }, ..look };
     done(after.pass(again).await);
     assert_eq!(of_kind(&after, "moment.set").await.len(), 1);
-    assert_eq!(of_kind(&after, "effect.left-unknown").await.len(), 0, "nobody has to look whether it happened");
+    assert_eq!(
+        of_kind(&after, "effect.left-unknown").await.len(),
+        0,
+        "nobody has to look whether it happened"
+    );
 }
 
 #[tokio::test]
@@ -302,7 +313,10 @@ async fn without_its_grant_nothing_of_the_office_is_given() {
     for (step, tool) in [(2, "office.said"), (3, "office.look-again")] {
         match office.pass(call(&office, step, "C1", tool, json!({}))).await {
             Passed::Denied(denial) => {
-                assert!(denial.by == DeniedBy::Grant && denial.reason.contains("it reads too much"), "{denial:?}");
+                assert!(
+                    denial.by == DeniedBy::Grant && denial.reason.contains("it reads too much"),
+                    "{denial:?}"
+                );
             }
             other => panic!("{other:?}"),
         }
