@@ -38,7 +38,9 @@ const GOOGLE: Service = Service {
     paths: ["/o/oauth2/v2/auth", "/oauth2/token", "/oauth2/revoke"],
     routes: &[
         ("GET", "/gmail/v1/users/me/messages"),
+        ("GET", "/gmail/v1/users/me/messages/*"),
         ("GET\", \"POST", "/gmail/v1/users/me/drafts"),
+        ("GET", "/gmail/v1/users/me/drafts/*"),
         ("POST", "/gmail/v1/users/me/messages/send"),
     ],
     who: "alice@example.com",
@@ -65,7 +67,7 @@ const GITHUB: Service = Service {
     seed: "github:\n  users:\n    - { login: octocat, name: Octo }\n  repos:\n    - { owner: octocat, name: hall, auto_init: true }\n  \
         oauth_apps:\n    - { client_id: office, client_secret: the-applications-own-secret, name: Office, redirect_uris: [\"REDIRECT\", \"OFFICE/account/callback\"] }\n",
     paths: ["/login/oauth/authorize", "/login/oauth/access_token", ""],
-    routes: &[("GET\", \"POST", "/repos/")],
+    routes: &[("GET\", \"POST", "/repos/*/*/**")],
     who: "octocat",
 };
 
@@ -94,7 +96,7 @@ impl Desk {
         );
         for (methods, path) in service.routes {
             more += &format!(
-                "[[plugin.route]]\nmethods = [\"{methods}\"]\norigin = \"{origin}\"\npath_prefix = \"{path}\"\ncredential = \"{}\"\n",
+                "[[plugin.route]]\nmethods = [\"{methods}\"]\norigin = \"{origin}\"\npath = \"{path}\"\ncredential = \"{}\"\n",
                 service.credential
             );
         }

@@ -21,6 +21,7 @@ mod live;
 mod live_oracle;
 mod models;
 mod noes;
+mod office;
 mod often_killed;
 mod paid;
 mod plugins;

@@ -45,6 +45,8 @@ pub struct Kit {
     pub slack_more: String,
     /// What the front desk may call beside what it may call anyway.
     pub grants: Vec<String>,
+    /// What of the office the plugin `office` is given.
+    pub handles: Vec<String>,
     /// The port it listens at; any free one when it is 0.
     pub port: u16,
     /// The person above the software.
@@ -99,6 +101,7 @@ impl Kit {
             // Whatever works long says so after a while: on a busy machine, in tests that count posts.
             slack_more: "live = { progress = \"off\" }\n".to_owned(),
             grants: Vec::new(),
+            handles: event::Handle::ALL.map(|handle| handle.word().to_owned()).to_vec(),
             port: 0,
             owner: "person_operator".to_owned(),
             model: "scripted/story".to_owned(),
@@ -199,6 +202,8 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             month = self.month,
         );
         self.plugin(&mut text, "terminal", "");
+        let handles = self.handles.iter().map(|handle| format!("{handle:?}")).collect::<Vec<_>>().join(", ");
+        self.plugin(&mut text, "office", &format!("handles = [{handles}]\n"));
         self.plugin(&mut text, "scripted", "settings_from = { script = \"script.toml\" }\n");
         let route = format!("[[plugin.route]]\nmethods = [\"GET\"]\norigin = \"{site}\"\n");
         self.plugin(&mut text, "web", &route);

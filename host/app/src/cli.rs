@@ -69,6 +69,9 @@ pub enum Command {
     /// Look at the standing refusals, raise and lift them, as the owner. Runs beside a server.
     #[command(subcommand)]
     Refusal(crate::refusal::RefusalCommand),
+    /// Look at what seats ask of one another, and answer, as the owner. Runs beside a server.
+    #[command(subcommand)]
+    Request(crate::request::RequestCommand),
     /// Look at the persons whose words are kept, and erase what one of them said. Runs beside a server.
     #[command(subcommand)]
     Subject(crate::subject::SubjectCommand),

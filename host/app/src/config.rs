@@ -35,6 +35,7 @@ pub use vault::VaultConfig;
 
 use crate::place::{At, Place};
 use anyhow::{Context, Result, bail};
+use event::Handle;
 pub use seats::SeatConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -286,6 +287,9 @@ pub struct PluginConfig {
     /// Folders it may see.
     #[serde(default, rename = "directory")]
     pub directories: Vec<DirectoryConfig>,
+    /// What of the office its calls may be given.
+    #[serde(default)]
+    pub handles: Vec<Handle>,
     /// Its settings, as the guest reads them.
     #[serde(default)]
     pub settings: BTreeMap<String, toml::Value>,
@@ -315,15 +319,12 @@ pub struct RouteConfig {
     pub methods: Vec<String>,
     /// Scheme, host and port.
     pub origin: String,
-    /// What the path must start with.
-    #[serde(default = "any_path")]
-    pub path_prefix: String,
+    /// The whole path; `*` stands for one segment, `**` at the end for one or more.
+    pub path: Option<String>,
+    /// What the path must start with, instead; every path where neither is said.
+    pub path_prefix: Option<String>,
     /// The credential that is put into requests on this route.
     pub credential: Option<String>,
-}
-
-fn any_path() -> String {
-    "/".to_owned()
 }
 
 impl Config {

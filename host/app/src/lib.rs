@@ -20,6 +20,7 @@ pub mod policy;
 pub mod progress;
 pub mod purse;
 pub mod refusal;
+pub mod request;
 pub mod run;
 pub mod seat;
 pub mod seed;

@@ -4,8 +4,8 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::wire::{Office, Ports, signing_keys};
 use crate::{
-    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, seat, serve, slack,
-    speak, subject, turn, workspaces,
+    account, approval, doctor, effect, journal, look, plugin, policy, purse, refusal, request, seat, serve,
+    slack, speak, subject, turn, workspaces,
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
@@ -47,6 +47,7 @@ pub async fn run(cli: Cli) -> Result<ExitCode> {
         Command::Turn(command) => turn::run(&read(path)?, &command).await,
         Command::Seat(command) => seat::run(&read(path)?, command).await,
         Command::Refusal(command) => refusal::run(&read(path)?, command).await,
+        Command::Request(command) => request::run(&read(path)?, command).await,
         Command::Purse(command) => purse::run(&read(path)?, command).await,
         Command::Account(command) => account::run(&read(path)?, command).await,
         Command::Effect(command) => effect::run(&read(path)?, command).await,

@@ -9,7 +9,7 @@ use crate::config::{Config, DirectoryConfig, PluginConfig, RouteConfig};
 use anyhow::{Context, Result, bail};
 use event::{
     Actor, Digest, Directory, EventId, Expected, Fact, Label, PluginGranted, PrincipalId, Proposed, Route,
-    StreamName,
+    RoutePath, StreamName,
 };
 use fold::{decode, setting};
 use record::{Append, Decided, Record, RowKey, Rows};
@@ -156,6 +156,7 @@ pub fn grants(
             routes,
             settings,
             directories: directories(plugin)?,
+            handles: plugin.handles.clone(),
             reason,
         };
         grants.insert(plugin.name.clone(), granted);
@@ -188,11 +189,16 @@ pub(crate) fn route(config: &RouteConfig) -> Result<Route> {
     }
     let origin = config.origin.trim_end_matches('/');
     egress::Origin::parse(origin).with_context(|| format!("`origin = {:?}`", config.origin))?;
-    if !config.path_prefix.starts_with('/') {
-        bail!("`path_prefix = {:?}` does not start with `/`", config.path_prefix);
+    let path = match (&config.path, &config.path_prefix) {
+        (Some(_), Some(_)) => bail!("it has `path` and `path_prefix`: say one of them"),
+        (Some(whole), None) => RoutePath::Whole(whole.clone()),
+        (None, Some(prefix)) => RoutePath::Below(prefix.clone()),
+        (None, None) => RoutePath::every(),
+    };
+    if let Err(wrong) = path.check() {
+        bail!("the path `{}` is none that a request could go by: one {wrong}", path.text().escape_debug());
     }
-    let (path_prefix, credential) = (config.path_prefix.clone(), config.credential.clone());
-    Ok(Route { methods, origin: origin.to_owned(), path_prefix, credential })
+    Ok(Route { methods, origin: origin.to_owned(), path, credential: config.credential.clone() })
 }
 
 /// The text of a file of at most [`FILE_BYTES_MAX`] bytes.
@@ -214,7 +220,8 @@ mod tests {
         RouteConfig {
             methods,
             origin: origin.to_owned(),
-            path_prefix: path_prefix.to_owned(),
+            path: None,
+            path_prefix: Some(path_prefix.to_owned()),
             credential: None,
         }
     }

@@ -262,8 +262,11 @@ async fn open_turn(office: &Office, wake: Wake) -> Result<Option<TurnRow>> {
         Some(Event { fact: Fact::MessageReceived(message), .. }) => {
             Some(asking.insert(message).place.clone())
         }
-        // Whoever looks again answers where the topic stands.
-        Some(Event { fact: Fact::MomentPassed(_), .. }) => {
+        // Whoever looks again, or hears what became of a request, answers where the topic stands.
+        Some(Event {
+            fact: Fact::MomentPassed(_) | Fact::RequestAnswered(_) | Fact::RequestLapsed(_),
+            ..
+        }) => {
             let topic = office.record.row(Topics.name(), wake.topic.as_str()).await?;
             fold::decode::<TopicRow>(topic.as_ref()).map(|topic| topic.place)
         }

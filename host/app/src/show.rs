@@ -108,12 +108,13 @@ fn office(fact: &Fact) -> Option<String> {
         Fact::PluginInstalled(b) => {
             format!("{} {} {} offers {}", b.plugin, b.version, b.digest.short(), b.tools.join(", "))
         }
+        Fact::PluginGranted(b) if !b.handles.is_empty() => {
+            let handles: Vec<&str> = b.handles.iter().map(|handle| handle.word()).collect();
+            format!("{} is given the office's {}", b.plugin, handles.join(", "))
+        }
         Fact::PluginGranted(b) => {
-            let routes: Vec<String> = b
-                .routes
-                .iter()
-                .map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path_prefix))
-                .collect();
+            let routes: Vec<String> =
+                b.routes.iter().map(|r| format!("{} {}{}", r.methods.join("/"), r.origin, r.path)).collect();
             format!(
                 "{} may reach {}",
                 b.plugin,

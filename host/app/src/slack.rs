@@ -3,8 +3,7 @@
 //! One table says which scope is for what; the manifest asks for these and no others, and `doctor` compares them with
 //! what the token was granted, by name. Nothing is posted and nobody is looked up.
 
-use crate::config::Config;
-use crate::config::PromptConfig;
+use crate::config::{Config, PromptConfig, RouteConfig};
 use crate::doctor::Weight::{Fatal, Good, Warning};
 use crate::doctor::{self, Finding, Weight};
 use crate::socket::{Sockets, TOKEN as APP_TOKEN};
@@ -13,7 +12,7 @@ use crate::workspaces::{self, TOKEN};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use clap::Subcommand;
-use event::Route;
+use event::{Route, RoutePath};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -189,8 +188,7 @@ async fn examined(config: &Config) -> Result<Vec<Finding>> {
         (false, count) => found(Good, "signing", format!("{count} signing secrets")),
     }
     let plugin = config.plugins.iter().find(|plugin| plugin.name == "slack");
-    let files = plugin
-        .is_some_and(|plugin| plugin.routes.iter().any(|route| route.path_prefix.starts_with("/upload/")));
+    let files = plugin.is_some_and(|plugin| plugin.routes.iter().any(takes_files));
     if !files {
         let text = "no route to https://files.slack.com/upload/: long texts are posted in several messages";
         found(Warning, "files", text.to_owned());
@@ -236,6 +234,12 @@ async fn examine_token(config: &Config, token: &str, found: &mut impl FnMut(Weig
     }
 }
 
+/// Whether a route leads to where Slack takes files.
+fn takes_files(route: &RouteConfig) -> bool {
+    let path = route.path.as_ref().or(route.path_prefix.as_ref());
+    path.is_some_and(|path| path.starts_with("/upload/"))
+}
+
 /// Who the token is, and its scopes where Slack says them.
 async fn who(config: &Config, token: &str) -> Result<(Value, Option<BTreeSet<String>>)> {
     let sockets = Sockets::of(config, Arc::new(egress::SystemResolver))?;
@@ -244,7 +248,7 @@ async fn who(config: &Config, token: &str) -> Result<(Value, Option<BTreeSet<Str
         methods: vec!["GET".to_owned()],
         origin: crate::socket::origin_of(&url)
             .context("the setting `api` of the plugin `slack` is no address")?,
-        path_prefix: "/".to_owned(),
+        path: RoutePath::every(),
         credential: Some(token.to_owned()),
     };
     let deadline = Instant::now() + Duration::from_millis(ASK_MS_MAX);

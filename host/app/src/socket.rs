@@ -9,7 +9,7 @@ use crate::wire;
 use anyhow::Result;
 use bytes::Bytes;
 use egress::{Egress, Resolve};
-use event::Route;
+use event::{Route, RoutePath};
 use front::slack::socket::{Door, DoorError, Opened};
 use serde_json::Value;
 use std::future::Future;
@@ -145,7 +145,7 @@ pub(crate) fn exact_route(method: &str, url: &str, credential: Option<String>) -
     Some(Route {
         methods: vec![method.to_owned()],
         origin: format!("{scheme}://{authority}"),
-        path_prefix: format!("/{path}"),
+        path: RoutePath::Whole(format!("/{path}")),
         credential,
     })
 }
@@ -157,9 +157,6 @@ mod tests {
     #[test]
     fn the_route_is_that_of_the_address_and_no_wider() {
         let route = exact_route("GET", "https://wss-primary.slack.com/link/?ticket=a/b", None).unwrap();
-        assert_eq!(
-            (route.origin.as_str(), route.path_prefix.as_str()),
-            ("https://wss-primary.slack.com", "/link/")
-        );
+        assert_eq!((route.origin.as_str(), route.path.text()), ("https://wss-primary.slack.com", "/link/"));
     }
 }

@@ -18,7 +18,7 @@ use crate::wire::{Office, egress, vault};
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use egress::{Egress, Limits, STARTING_LIMITS, SystemResolver};
-use event::{Event, Fact, GlobalPosition, Route, TurnId};
+use event::{Event, Fact, GlobalPosition, Route, RoutePath, TurnId};
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{Method, Request};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Collector {
         let route = Route {
             methods: vec![Method::POST.to_string()],
             origin: url.origin().to_string(),
-            path_prefix: url.path_and_query().path().to_owned(),
+            path: RoutePath::Whole(url.path_and_query().path().to_owned()),
             credential: telemetry.credential.clone(),
         };
         let vault = Arc::new(vault(&config));

@@ -139,7 +139,8 @@ pub async fn gate(
         approvals: config.approvals.times()?,
         drill: config.office.drill,
     })
-    .await?;
+    .await?
+    .with_readable(converse::readable);
     let gate = match config.model(Profile::Classifier) {
         Some(model) => {
             gate.with_classifier(Classifier { seat: SeatId::parse(SYSTEM_SEAT)?, model: model.to_owned() })

@@ -3,8 +3,8 @@
 //! Two hosts may do it at once: each decision looks at the queue in its own transaction, so a moment comes once.
 
 use event::{
-    Actor, EffectId, EffectLeftUnknown, Event, EventId, Expected, Fact, Label, MomentPassed, PrincipalId,
-    Proposed, StreamName, Timestamp,
+    Actor, EffectFailed, EffectId, EffectLeftUnknown, Event, EventId, Expected, Fact, Label, MomentPassed,
+    PrincipalId, Proposed, StreamName, Timestamp,
 };
 use fold::approval::{ApprovalRow, Approvals};
 use fold::effect::{EffectRow, EffectState, Effects};
@@ -115,9 +115,15 @@ fn happening(row: &MomentRow, rows: &Rows, now: Timestamp) -> Option<Append> {
         Due::Outcome(effect) => {
             let state: Option<EffectRow> = rows.state(Effects.name(), effect.as_str());
             let state = state.filter(|state| state.state == EffectState::Intended)?;
-            let reason = "it was intended, and nobody wrote down what came of it".to_owned();
-            let fact = EffectLeftUnknown { effect: effect.clone(), reason: reason.into() };
-            (fold::effect::stream(&state.origin), fact.into(), state.intended_as)
+            let effect = effect.clone();
+            let fact = if state.inside {
+                let reason = "whoever meant it was gone before it was kept".to_owned();
+                EffectFailed { effect, reason: reason.into() }.into()
+            } else {
+                let reason = "it was intended, and nobody wrote down what came of it".to_owned();
+                EffectLeftUnknown { effect, reason: reason.into() }.into()
+            };
+            (fold::effect::stream(&state.origin), fact, state.intended_as)
         }
         Due::Recall(_) | Due::Renewal { .. } => return None,
         Due::Look { seat, topic, set_by } => {

@@ -117,6 +117,7 @@ impl Artifact {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 
@@ -132,7 +133,7 @@ impl Artifact {
         let route = |asked: &RouteEntry| Route {
             methods: asked.methods.clone(),
             origin: asked.origin.clone(),
-            path_prefix: asked.path_prefix.clone(),
+            path: asked.path.clone(),
             credential: asked.credential.clone(),
         };
         self.manifest.routes.iter().map(route).collect()

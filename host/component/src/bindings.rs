@@ -13,12 +13,21 @@ mod lent {
                 import chancery:host/settings@0.1.0;
                 import chancery:host/credentials@0.1.0;
                 import chancery:host/deltas@0.1.0;
+                import chancery:host/office@0.1.0;
             }
         ",
+        imports: { "chancery:host/office": async | trappable },
+        with: {
+            "chancery:host/office.place": gate::office::Place,
+            "chancery:host/office.seat": gate::office::Seat,
+            "chancery:host/office.purse": gate::office::Purse,
+            "chancery:host/office.agenda": gate::office::Agenda,
+            "chancery:host/office.wishes": gate::office::Wishes,
+        },
     });
 }
 
-pub(crate) use lent::chancery::host::{credentials, deltas, log, settings};
+pub(crate) use lent::chancery::host::{credentials, deltas, log, office, settings};
 pub(crate) use lent::chancery::types::types;
 
 /// The world of tools.

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::load_error::LoadError;
 use crate::offer::{Ready, ReadyTool};
 use crate::plugin::Loaded;
-use event::{PluginGranted, Route};
+use event::{Handle, PluginGranted, Route};
 use gate::{Catalogue, GUARDS_MAX, GuardSpec, ModelSpec, Resource, ToolSpec, Touches};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -183,6 +183,12 @@ impl Catalogue for Plugins {
         self.loaded.get(plugin).map(|loaded| loaded.routes.to_vec()).unwrap_or_default()
     }
 
+    fn handles(&self, tool: &str) -> Vec<Handle> {
+        let plugin = self.tools.get(tool).map(|ready| &ready.spec.plugin);
+        let loaded = plugin.and_then(|plugin| self.loaded.get(plugin));
+        loaded.map(|loaded| loaded.handles(tool)).unwrap_or_default()
+    }
+
     fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
         touched(tool, input, &self.routes(&tool.plugin))
     }
@@ -241,7 +247,7 @@ mod tests {
         Route {
             methods: vec!["GET".to_owned()],
             origin: origin.to_owned(),
-            path_prefix: "/".to_owned(),
+            path: event::RoutePath::every(),
             credential: None,
         }
     }

@@ -17,10 +17,10 @@ use crate::outgoing::{Clock, Way};
 use crate::plugin::Loaded;
 use crate::state::Lent;
 use egress::Egress;
-use event::{Digest, Route, Timestamp};
+use event::{Digest, Handle, Route, Timestamp};
 use gate::{
     Catalogue, Deltas, EffectClass, Failure, FailureKind, InferRequest, ModelSpec, Output, Payload, Permit,
-    Reach, Reached, Resource, ToolSpec, recall_tool,
+    Reach, Reached, Resource, ToolSpec, Verbs, recall_tool,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -75,6 +75,7 @@ pub(crate) struct Request {
     pub(crate) origin: String,
     pub(crate) at: Timestamp,
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
+    pub(crate) verbs: Option<Verbs>,
 }
 
 impl Hands {
@@ -212,6 +213,7 @@ impl Hands {
             way: Some(way),
             vault: Some(self.vault.clone()),
             deltas: request.deltas.clone(),
+            verbs: request.verbs.clone(),
         }
     }
 
@@ -341,6 +343,7 @@ impl Reach for Hands {
             origin: permit.origin().to_string(),
             at: permit.at(),
             deltas: permit.deltas().cloned(),
+            verbs: permit.verbs().cloned(),
         })
         .await
     }
@@ -378,6 +381,10 @@ impl Catalogue for Hands {
 
     fn service(&self, credential: &str) -> Option<String> {
         self.services.get(credential).cloned()
+    }
+
+    fn handles(&self, tool: &str) -> Vec<Handle> {
+        self.plugins().handles(tool)
     }
 
     fn call_ms_max(&self, name: &str) -> Option<u64> {

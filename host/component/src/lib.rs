@@ -29,6 +29,7 @@ mod log;
 mod manifest;
 mod meter;
 mod offer;
+mod office;
 mod outgoing;
 mod plain;
 mod plugin;

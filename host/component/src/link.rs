@@ -5,7 +5,7 @@
 //! nothing at all.
 //! The monotonic clock is our own, in place of the one that shows the machine's.
 
-use crate::bindings::{credentials, deltas, log, settings};
+use crate::bindings::{credentials, deltas, log, office, settings};
 use crate::clock::HasElapsed;
 use crate::log::Level;
 use crate::manifest::World;
@@ -70,7 +70,8 @@ pub(crate) struct Linkers {
 
 impl Linkers {
     pub(crate) fn new(engine: &wasmtime::Engine) -> wasmtime::Result<Self> {
-        let tool = common(engine)?;
+        let mut tool = common(engine)?;
+        office::add_to_linker::<_, HasSelf<State>>(&mut tool, |state| state)?;
         let mut model = common(engine)?;
         deltas::add_to_linker::<_, HasSelf<State>>(&mut model, |state| state)?;
         Ok(Self { tool, model, guard: Linker::new(engine) })
@@ -117,7 +118,8 @@ pub(crate) fn offered(world: World) -> String {
 
 fn own(world: World) -> &'static [&'static str] {
     match world {
-        World::Tool | World::Plain => &["log", "settings", "credentials"],
+        World::Tool => &["log", "settings", "credentials", "office"],
+        World::Plain => &["log", "settings", "credentials"],
         World::Model => &["log", "settings", "credentials", "deltas"],
         World::Guard => &[],
     }
@@ -182,6 +184,9 @@ mod tests {
         for (world, import, wanted) in [
             (World::Tool, "chancery:host/log@0.1.0", true),
             (World::Tool, "chancery:host/deltas@0.1.0", false),
+            (World::Tool, "chancery:host/office@0.1.0", true),
+            (World::Plain, "chancery:host/office@0.1.0", false),
+            (World::Model, "chancery:host/office@0.1.0", false),
             (World::Model, "chancery:host/deltas@0.1.0", true),
             (World::Tool, "chancery:host/log@0.2.0", false),
             (World::Tool, "chancery:types/types@0.1.0", true),

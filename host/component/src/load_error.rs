@@ -72,6 +72,26 @@ pub enum LoadError {
         /// What it was granted for.
         rights: &'static str,
     },
+    /// It was granted something of the office that its manifest does not ask for.
+    #[error(
+        "the plugin `{plugin}` was granted the handle `{handle}`, and its manifest does not ask for that: take it out of \
+         its `[[plugin]]` in the configuration"
+    )]
+    HandleNotAsked {
+        /// The plugin.
+        plugin: String,
+        /// The handle.
+        handle: &'static str,
+    },
+    /// It is given the office's own, and was granted a way out beside it.
+    #[error(
+        "the plugin `{plugin}` is given handles of the office and was granted a route: what reads the record has no way \
+         out; take the routes out of its `[[plugin]]`"
+    )]
+    HandlesAndRoute {
+        /// The plugin.
+        plugin: String,
+    },
     /// It does not start, though it compiles.
     #[error("the guard `{plugin}` does not start: {reason}; leave it out, or use a version that starts")]
     NotStarted {

@@ -49,6 +49,11 @@ impl Lines {
         }
     }
 
+    /// Takes what is left of the allowance: nothing more is written.
+    pub(crate) fn end(&self) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+    }
+
     fn take(&self) -> bool {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let some = *left > 0;

@@ -6,8 +6,11 @@
 //!
 //! A manifest cannot ask for loopback: only the operator opens the way to the host's own machine.
 
-use event::Digest;
+mod route;
+
+use event::{Digest, Handle};
 use gate::{EffectClass, Sees, Touches};
+pub use route::RouteEntry;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -125,6 +128,9 @@ pub struct ToolEntry {
     /// Whether the plugin can read back whether a call happened.
     #[serde(default)]
     pub recall: bool,
+    /// What of the office it asks for.
+    #[serde(default)]
+    pub handles: Vec<Handle>,
 }
 
 fn undeclared() -> EffectClass {
@@ -161,21 +167,6 @@ pub struct DirectoryEntry {
     /// Whether it writes there.
     #[serde(default)]
     pub write: bool,
-}
-
-/// A way out that is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RouteEntry {
-    /// HTTP methods, upper case.
-    pub methods: Vec<String>,
-    /// An origin, or [`ANY_ORIGIN`].
-    pub origin: String,
-    /// What the path starts with.
-    pub path_prefix: String,
-    /// The credential it wants put into requests there, by reference.
-    #[serde(default)]
-    pub credential: Option<String>,
 }
 
 /// What is wrong with a manifest. Whoever built the plugin mends it.
@@ -231,6 +222,14 @@ pub enum ManifestError {
     Recall {
         /// The tool.
         tool: String,
+    },
+    /// Handles where none are given, or beside a way out.
+    #[error("`handles` of `{tool}`: {reason}")]
+    Handles {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// A JSON pointer that is none.
     #[error("`{pointer}` of tool `{tool}` is not a JSON pointer such as `/url`")]
@@ -309,6 +308,13 @@ impl Manifest {
         self.tools.iter().map(|tool| tool.name.clone()).chain(recall).chain(models).collect()
     }
 
+    /// What of the office its tools ask for, each once.
+    #[must_use]
+    pub fn handles(&self) -> Vec<Handle> {
+        let all: BTreeSet<Handle> = self.tools.iter().flat_map(|tool| tool.handles.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
     /// Whether it can read back an effect of any of its tools.
     #[must_use]
     pub fn recalls(&self) -> bool {
@@ -348,6 +354,7 @@ impl Manifest {
             return Err(ManifestError::Sees);
         }
         self.tools.iter().try_for_each(check_tool)?;
+        self.tools.iter().try_for_each(|tool| self.check_handles(tool))?;
         for model in &self.models {
             named(&model.name, is_model, "a model's name: lower-case letters, digits, hyphens and dots")?;
         }
@@ -366,7 +373,26 @@ impl Manifest {
                 return Err(ManifestError::Directory { at: at.chars().take(NAME_BYTES_MAX).collect() });
             }
         }
-        self.routes.iter().try_for_each(check_route)
+        self.routes.iter().try_for_each(RouteEntry::check)
+    }
+
+    /// What reads the office's own record has no way to tell it outside, and what changes nothing has nothing to wish.
+    fn check_handles(&self, tool: &ToolEntry) -> Result<(), ManifestError> {
+        if tool.handles.is_empty() {
+            return Ok(());
+        }
+        let reason = if self.world != World::Tool {
+            "they are for the world of tools"
+        } else if !self.routes.is_empty() || !self.directories.is_empty() {
+            "a plugin that is given the office's own asks for no route and no folder"
+        } else if tool.effect == EffectClass::Undeclared {
+            "a tool that is given the office's own declares its `effect`"
+        } else if tool.effect == EffectClass::Read && tool.handles.contains(&Handle::Wishes) {
+            "a read wishes nothing"
+        } else {
+            return Ok(());
+        };
+        Err(ManifestError::Handles { tool: tool.name.clone(), reason })
     }
 
     fn check_guard(&self) -> Result<(), ManifestError> {
@@ -405,28 +431,6 @@ fn check_tool(tool: &ToolEntry) -> Result<(), ManifestError> {
         let pointer = wrong.cloned().unwrap_or_default();
         return Err(ManifestError::Pointer { tool: tool.name.clone(), pointer });
     }
-    Ok(())
-}
-
-fn check_route(route: &RouteEntry) -> Result<(), ManifestError> {
-    let error =
-        |reason: &str| ManifestError::Route { origin: route.origin.clone(), reason: reason.to_owned() };
-    let method = |text: &String| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
-    if route.methods.is_empty() || !route.methods.iter().all(method) {
-        return Err(error("`methods` is a list of HTTP methods in upper case"));
-    }
-    if !route.path_prefix.starts_with('/') {
-        return Err(error("`path_prefix` starts with `/`"));
-    }
-    if route.origin == ANY_ORIGIN {
-        return Ok(());
-    }
-    let origin = egress::Origin::parse(&route.origin).map_err(|reason| error(&reason.to_string()))?;
-    if origin.names_loopback() {
-        return Err(ManifestError::Loopback { origin: route.origin.clone() });
-    }
-    // Judged with an empty list: what only an operator's list could allow is not to be asked for.
-    egress::judge_url(&route.origin, &[]).map_err(|reason| error(&reason.to_string()))?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use crate::log::plain;
 use crate::manifest::{Manifest, World};
 use crate::offer::{Ready, ready_guard, ready_models, ready_tools};
 use crate::plain::ready_plain;
-use event::{Digest, Directory, PluginGranted, Route};
+use event::{Digest, Directory, Handle, PluginGranted, Route};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +29,7 @@ pub struct Loaded {
     pub(crate) routes: Arc<[Route]>,
     pub(crate) settings: Arc<BTreeMap<String, Value>>,
     pub(crate) directories: Arc<[Directory]>,
+    handles: Vec<Handle>,
     pub(crate) ready: Ready,
 }
 
@@ -52,9 +53,11 @@ impl Loaded {
     pub(crate) fn is(&self, artifact: &Artifact, grant: Option<&PluginGranted>) -> bool {
         let (routes, settings) = (grant.map(|grant| &grant.routes), grant.map(|grant| &grant.settings));
         let directories = grant.map(|grant| &grant.directories);
+        let handles = grant.map(|grant| grant.handles.as_slice()).unwrap_or_default();
         self.digest == artifact.digest
             && *self.routes == *routes.map(Vec::as_slice).unwrap_or_default()
             && *self.directories == *directories.map(Vec::as_slice).unwrap_or_default()
+            && self.handles == handles
             && settings.map_or_else(|| self.settings.is_empty(), |settings| *self.settings == *settings)
     }
 
@@ -86,7 +89,8 @@ impl Loaded {
         let routes = grant.map(|grant| grant.routes.as_slice()).unwrap_or_default().into();
         let directories = grant.map(|grant| grant.directories.as_slice()).unwrap_or_default().into();
         let settings = Arc::new(grant.map(|grant| grant.settings.clone()).unwrap_or_default());
-        Ok(Self { manifest, digest, routes, settings, directories, ready })
+        let handles = grant.map(|grant| grant.handles.clone()).unwrap_or_default();
+        Ok(Self { manifest, digest, routes, settings, directories, handles, ready })
     }
 
     /// What it says about itself and asks for.
@@ -99,6 +103,14 @@ impl Loaded {
     #[must_use]
     pub fn digest(&self) -> &Digest {
         &self.digest
+    }
+
+    /// What of the office a call of `tool` is given: what that tool asks for and the grant holds.
+    #[must_use]
+    pub fn handles(&self, tool: &str) -> Vec<Handle> {
+        let entry = self.manifest.tools.iter().find(|entry| entry.name == tool);
+        let asked = entry.map(|entry| entry.handles.as_slice()).unwrap_or_default();
+        asked.iter().copied().filter(|handle| self.handles.contains(handle)).collect()
     }
 
     /// The limits its calls are under.
@@ -115,7 +127,19 @@ fn check_grant(artifact: &Artifact, grant: Option<&PluginGranted>) -> Result<(),
             found: artifact.digest.clone(),
         }),
         Some(grant) if artifact.manifest.world == World::Guard => check_guards_grant(grant),
-        Some(grant) => check_folders(&artifact.manifest, grant),
+        Some(grant) => {
+            check_handles(&artifact.manifest, grant).and_then(|()| check_folders(&artifact.manifest, grant))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Of the office only that is granted which was asked for, and then no way out beside it.
+fn check_handles(manifest: &Manifest, grant: &PluginGranted) -> Result<(), LoadError> {
+    let (plugin, asked) = (manifest.name.clone(), manifest.handles());
+    match grant.handles.iter().find(|granted| !asked.contains(granted)) {
+        Some(handle) => Err(LoadError::HandleNotAsked { plugin, handle: handle.word() }),
+        None if !asked.is_empty() && !grant.routes.is_empty() => Err(LoadError::HandlesAndRoute { plugin }),
         None => Ok(()),
     }
 }
@@ -145,6 +169,7 @@ fn check_guards_grant(grant: &PluginGranted) -> Result<(), LoadError> {
         PluginGranted { routes, .. } if !routes.is_empty() => given("a route"),
         PluginGranted { settings, .. } if !settings.is_empty() => given("settings"),
         PluginGranted { directories, .. } if !directories.is_empty() => given("a folder"),
+        PluginGranted { handles, .. } if !handles.is_empty() => given("what is the office's own"),
         _ => Ok(()),
     }
 }

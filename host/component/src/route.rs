@@ -13,7 +13,7 @@ const SAFE_METHODS: [&str; 2] = ["GET", "HEAD"];
 /// The routes of a call that one of its requests may go by.
 ///
 /// A read goes by every route with GET and HEAD, and with another method only by a route that names the one
-/// exact path asked for and does not end in `/`: so an operator says that `POST /api/auth.test` is a read,
+/// exact path asked for, which what ends in `/` for all below it does not: so an operator says that `POST /api/auth.test` is a read,
 /// and no `POST /api/` ever is. Asking a model is a read too: its provider's one path is granted exactly.
 /// Every other class goes by all of its routes as they were granted.
 ///
@@ -34,8 +34,7 @@ pub(crate) fn narrowed(
         return Vec::new();
     }
     let path = head.uri.path();
-    let exact = |route: &&Route| !route.path_prefix.ends_with('/') && route.path_prefix == path;
-    routes.iter().filter(exact).cloned().collect()
+    routes.iter().filter(|route| route.path.names(path)).cloned().collect()
 }
 
 /// The credential that stands for `reference` in a workspace. There is no way from one workspace's to another's: where
@@ -82,7 +81,7 @@ fn operation(head: &Parts, body: &[u8]) -> Option<Digest> {
 
 #[cfg(test)]
 mod tests {
-    use event::{Digest, Route};
+    use event::{Digest, Route, RoutePath};
     use gate::EffectClass;
     use http::request::Parts;
     use proptest::prelude::*;
@@ -92,7 +91,7 @@ mod tests {
             .map(|path_prefix| Route {
                 methods: vec!["GET".to_owned(), "POST".to_owned()],
                 origin: "https://slack.com".to_owned(),
-                path_prefix: path_prefix.to_owned(),
+                path: RoutePath::Below(path_prefix.to_owned()),
                 credential: Some("slack.bot-token".to_owned()),
             })
             .to_vec()
@@ -115,7 +114,7 @@ mod tests {
         let operations = [Digest::of(QUERY.as_bytes())];
         let routes: Vec<Route> = granted()
             .into_iter()
-            .map(|route| Route { path_prefix: "/graphql".to_owned(), ..route })
+            .map(|route| Route { path: RoutePath::Below("/graphql".to_owned()), ..route })
             .collect();
         let way =
             super::narrowed(effect, &head("POST", uri, content_type), body.as_bytes(), &operations, &routes);
@@ -150,7 +149,10 @@ mod tests {
     }
 
     fn prefixes(effect: EffectClass, method: &str, path: &str) -> Vec<String> {
-        narrowed(effect, method, path, &granted()).into_iter().map(|route| route.path_prefix).collect()
+        narrowed(effect, method, path, &granted())
+            .into_iter()
+            .map(|route| route.path.text().to_owned())
+            .collect()
     }
 
     #[test]
@@ -173,6 +175,17 @@ mod tests {
             assert_eq!(prefixes(EffectClass::Read, "POST", path), Vec::<String>::new(), "{path}");
         }
         assert_eq!(prefixes(EffectClass::Read, "DELETE", "/api/files"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_read_posts_to_a_whole_path_that_has_no_stars() {
+        let whole = |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..granted().remove(0) };
+        let routes = [whole("/graphql"), whole("/find/*"), whole("/find/all/")];
+        for (path, ways) in
+            [("/graphql", 1), ("/find/all", 0), ("/find/*", 0), ("/find/all/", 1), ("/graphql/", 0)]
+        {
+            assert_eq!(narrowed(EffectClass::Read, "POST", path, &routes).len(), ways, "{path}");
+        }
     }
 
     #[test]
@@ -205,11 +218,11 @@ mod tests {
         ) {
             let mut routes = granted();
             for (route, prefix) in routes.iter_mut().zip(&prefixes) {
-                route.path_prefix.clone_from(prefix);
+                route.path = RoutePath::Below(prefix.clone());
             }
             for way in narrowed(EffectClass::Read, &method, &path, &routes) {
                 prop_assert!(routes.contains(&way));
-                let exact = way.path_prefix == path && !path.ends_with('/');
+                let exact = way.path.text() == path && !path.ends_with('/');
                 prop_assert!(exact || method == "GET" || method == "HEAD");
             }
         }

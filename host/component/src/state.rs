@@ -12,7 +12,7 @@ use crate::outgoing::{Outgoing, Way};
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use event::{Directory, Route, Timestamp};
-use gate::Deltas;
+use gate::{Deltas, Verbs};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub(crate) struct Lent {
     pub(crate) way: Option<Way>,
     pub(crate) vault: Option<Arc<Vault>>,
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
+    /// What of the office it may use.
+    pub(crate) verbs: Option<Verbs>,
 }
 
 impl Lent {
@@ -47,6 +49,7 @@ impl Lent {
             way: None,
             vault: None,
             deltas: None,
+            verbs: None,
         }
     }
 }
@@ -62,7 +65,9 @@ pub(crate) struct State {
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
     /// Bytes of deltas that may still be shown.
     pub(crate) deltas_left: usize,
-    table: ResourceTable,
+    /// What of the office it may use; nothing once that was given.
+    pub(crate) verbs: Option<Verbs>,
+    pub(crate) table: ResourceTable,
     wasi: WasiCtx,
     elapsed: Elapsed,
     http: WasiHttpCtx,
@@ -86,6 +91,7 @@ impl State {
             workspace: lent.way.as_ref().and_then(|way| way.workspace.clone()),
             deltas: lent.deltas,
             deltas_left: limits.output_bytes,
+            verbs: lent.verbs,
             table,
             elapsed: Elapsed::default(),
             http,

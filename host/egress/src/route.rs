@@ -10,8 +10,8 @@ const ROUTES_NAMED_MAX: usize = 8;
 /// reaches so far.
 const METHODS_NEVER: [&str; 2] = ["CONNECT", "TRACE"];
 
-/// The route for this request: same method, same origin, path within. Of several, the one with the longest
-/// path, which is the most particular; of those, the first.
+/// The route for this request: same method, same origin, a path it is for. Of several, the one whose path is the most
+/// particular ([`RoutePath::particular`](event::RoutePath::particular)); of those, the first.
 ///
 /// # Errors
 /// [`Refused::NotGranted`], with the routes that were granted.
@@ -25,9 +25,9 @@ pub(crate) fn route_for<'r>(
         !METHODS_NEVER.contains(&method.as_str())
             && route.methods.iter().any(|granted| granted == method.as_str())
             && Origin::parse(&route.origin).is_ok_and(|origin| origin == *target.origin())
-            && path_is_within(path, &route.path_prefix)
+            && route.path.holds(path)
     };
-    let longest = routes.iter().filter(allows).rev().max_by_key(|route| route.path_prefix.len());
+    let longest = routes.iter().filter(allows).rev().max_by_key(|route| route.path.particular());
     longest.ok_or_else(|| Refused::NotGranted {
         method: method.to_string(),
         address: format!("{}{path}", target.origin()),
@@ -35,18 +35,11 @@ pub(crate) fn route_for<'r>(
     })
 }
 
-/// Whether `path` is `prefix` or below it, by whole segments: `/v1` holds `/v1` and `/v1/x`, not `/v10`.
-/// A prefix that ends with `/` holds what is below it alone.
-fn path_is_within(path: &str, prefix: &str) -> bool {
-    let below = |rest: &str| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/');
-    prefix.starts_with('/') && path.strip_prefix(prefix).is_some_and(below)
-}
-
 fn named(routes: &[Route]) -> String {
     if routes.is_empty() {
         return "nothing".to_owned();
     }
-    let one = |route: &Route| format!("`{} {}{}`", route.methods.join("|"), route.origin, route.path_prefix);
+    let one = |route: &Route| format!("`{} {}{}`", route.methods.join("|"), route.origin, route.path);
     let mut list: Vec<_> = routes.iter().take(ROUTES_NAMED_MAX).map(one).collect();
     if let Some(more) = routes.len().checked_sub(ROUTES_NAMED_MAX).filter(|more| *more > 0) {
         list.push(format!("{more} more"));
@@ -56,17 +49,16 @@ fn named(routes: &[Route]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{path_is_within, route_for};
+    use super::route_for;
     use crate::judge_url;
-    use event::Route;
+    use event::{Route, RoutePath};
     use http::Method;
-    use proptest::prelude::*;
 
     fn route(methods: &[&str], origin: &str, path_prefix: &str) -> Route {
         Route {
             methods: methods.iter().map(|m| (*m).to_owned()).collect(),
             origin: origin.to_owned(),
-            path_prefix: path_prefix.to_owned(),
+            path: RoutePath::Below(path_prefix.to_owned()),
             credential: None,
         }
     }
@@ -74,7 +66,7 @@ mod tests {
     fn found(method: &Method, address: &str, routes: &[Route]) -> Result<String, String> {
         let target = judge_url(address, &[]).unwrap();
         route_for(method, &target, routes)
-            .map(|r| r.path_prefix.clone())
+            .map(|r| r.path.text().to_owned())
             .map_err(|refused| refused.to_string())
     }
 
@@ -95,7 +87,7 @@ mod tests {
             (Method::GET, "https://169.254.169.254.nip.io/v1"),
         ] {
             let said = found(&method, address, &routes).unwrap_err();
-            assert!(said.contains("`GET|HEAD https://api.example.com/v1`"), "{said}");
+            assert!(said.contains("`GET|HEAD https://api.example.com/v1 and below`"), "{said}");
         }
     }
 
@@ -144,15 +136,25 @@ mod tests {
         assert!(found(&Method::GET, "https://api.example.com/", &many).unwrap_err().ends_with(", 3 more"));
     }
 
-    proptest! {
-        #[test]
-        fn a_path_is_within_a_prefix_exactly_when_its_segments_begin_with_the_prefixs(
-            prefix in "(/[ab]{1,2}){1,3}",
-            path in "(/[ab]{0,2}){1,4}",
-        ) {
-            let wanted: Vec<_> = prefix.split('/').collect();
-            let begins = path.split('/').take(wanted.len()).eq(wanted);
-            prop_assert_eq!(path_is_within(&path, &prefix), begins);
+    #[test]
+    fn a_whole_path_opens_nothing_near_it_and_is_taken_before_what_it_lies_below() {
+        let o = "https://mail.example.com";
+        let whole =
+            |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..route(&["POST"], o, "/") };
+        let drafts = [whole("/me/drafts"), whole("/me/drafts/*")];
+        let asked = |path: &str| found(&Method::POST, &format!("{o}{path}"), &drafts);
+        assert_eq!(asked("/me/drafts?alt=media").as_deref(), Ok("/me/drafts"));
+        assert_eq!(asked("/me/x/../drafts").as_deref(), Ok("/me/drafts"), "as it is sent");
+        assert_eq!(asked("/me/drafts/7").as_deref(), Ok("/me/drafts/*"));
+        for near in
+            ["/me/drafts/", "/me/drafts/7/send", "/me/drafts/7%2Fsend", "/me/drafts%2F7", "/me/drafts//"]
+        {
+            assert!(asked(near).unwrap_err().contains("`POST https://mail.example.com/me/drafts`"), "{near}");
         }
+        assert!(asked("/me/drafts/../send").is_err());
+        assert!(judge_url(&format!("{o}/me/drafts/7%2f..%2fsend"), &[]).is_err(), "not even an address");
+        let both = [route(&["POST"], o, "/me/drafts"), whole("/me/drafts")];
+        let target = judge_url(&format!("{o}/me/drafts"), &[]).unwrap();
+        assert_eq!(route_for(&Method::POST, &target, &both).unwrap(), &both[1]);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use event::Route;
+use event::{Route, RoutePath};
 use http::Request;
 use rustls::pki_types::CertificateDer;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Case {
             routes: vec![Route {
                 methods: vec!["GET".to_owned(), "POST".to_owned()],
                 origin: origin.to_owned(),
-                path_prefix: "/page".to_owned(),
+                path: RoutePath::Below("/page".to_owned()),
                 credential: Some("key".to_owned()),
             }],
             loopback: vec![origin.to_owned()],

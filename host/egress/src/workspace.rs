@@ -15,7 +15,7 @@ use crate::{Egress, Refused};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use event::Route;
+use event::{Route, RoutePath};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http::{Request, StatusCode};
 use serde_json::Value;
@@ -145,7 +145,7 @@ fn exactly(address: &str) -> Route {
     Route {
         methods: vec!["POST".to_owned()],
         origin: format!("{scheme}://{authority}"),
-        path_prefix: format!("/{path}"),
+        path: RoutePath::Whole(format!("/{path}")),
         credential: None,
     }
 }
@@ -236,9 +236,6 @@ mod tests {
     #[test]
     fn the_way_is_to_one_address() {
         let route = exactly("https://slack.com/api/oauth.v2.access?x=1");
-        assert_eq!(
-            (route.origin.as_str(), route.path_prefix.as_str()),
-            ("https://slack.com", "/api/oauth.v2.access")
-        );
+        assert_eq!((route.origin.as_str(), route.path.text()), ("https://slack.com", "/api/oauth.v2.access"));
     }
 }

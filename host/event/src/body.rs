@@ -31,9 +31,10 @@ pub use effect::{
 };
 pub use gate::{CallAdmitted, CallClassified, CallDenied, CallRefused, DeniedBy};
 pub use office::{
-    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, Directory, DirectoryAsked, LongContext,
-    NodeStarted, Period, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved, PluginRevoked,
-    PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route, ToolOffered,
+    BudgetSet, CallTried, ComponentRevoked, ConnectionIdentified, Directory, DirectoryAsked, Handle,
+    LongContext, NodeStarted, Period, PluginGranted, PluginInstalled, PluginProposed, PluginRemoved,
+    PluginRevoked, PolicyApplied, PolicyProposed, PolicyRevoked, PolicyText, Price, PricesListed, Route,
+    ToolOffered,
 };
 pub use purse::{
     Account, AppliesTo, HoldLeftUnknown, HoldReleased, HoldSettled, HoldStarted, HoldTaken, Usage, WorstCase,

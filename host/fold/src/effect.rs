@@ -68,6 +68,9 @@ pub struct EffectRow {
     /// What is done about it while it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recalling: Option<Recalling>,
+    /// Whether it changes the record alone, in one commit with its outcome.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
 }
 
 /// The stream that an effect's call is told on.
@@ -106,7 +109,10 @@ impl Projection for Effects {
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
         let after = match &event.fact {
-            Fact::EffectIntended(body) => meant(EffectState::Intended, &body.origin, &body.tool, event),
+            Fact::EffectIntended(body) => EffectRow {
+                inside: body.inside,
+                ..meant(EffectState::Intended, &body.origin, &body.tool, event)
+            },
             Fact::EffectCaptured(body) => meant(EffectState::Captured, &body.origin, &body.tool, event),
             Fact::EffectSent(body) => EffectRow {
                 state: EffectState::Sent,
@@ -146,6 +152,7 @@ fn meant(state: EffectState, origin: &Origin, tool: &str, event: &Event) -> Effe
         reference: None,
         reason: None,
         recalling: None,
+        inside: false,
     }
 }
 

@@ -22,6 +22,7 @@ pub mod projection;
 pub mod purse;
 pub mod refusal;
 pub mod request;
+pub mod said;
 pub mod seat;
 pub mod setting;
 pub mod signal;
@@ -60,5 +61,6 @@ pub fn all() -> &'static [&'static dyn Projection] {
         &channel::Triages,
         &account::Wanted,
         &disclosure::Disclosures,
+        &said::Said,
     ]
 }

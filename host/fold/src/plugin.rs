@@ -5,7 +5,7 @@
 //! what is granted was asked for.
 //! Deliberately absent: what a route opens (`egress`), and who may grant (`authority`).
 
-use event::{DirectoryAsked, PluginGranted, PluginInstalled, Route, ToolOffered};
+use event::{DirectoryAsked, Handle, PluginGranted, PluginInstalled, Route, RoutePath, ToolOffered};
 
 /// The origin in a manifest that stands for any the operator names.
 pub const ANY_ORIGIN: &str = "*";
@@ -42,6 +42,7 @@ pub fn more(
     );
     more.extend(folders(before, granted, after));
     more.extend(documents(before, after));
+    more.extend(handles(before, granted, after));
     for tool in &after.offers {
         more.extend(wider(before.offers.iter().find(|known| known.name == tool.name), tool));
     }
@@ -71,6 +72,29 @@ fn folders<'a>(
     };
     let more = after.directories.iter().filter(move |asked| !had(asked));
     more.map(|asked| format!("it asks to {}", told_directory(asked)))
+}
+
+fn handles<'a>(
+    before: &'a PluginInstalled,
+    granted: Option<&'a PluginGranted>,
+    after: &'a PluginInstalled,
+) -> impl Iterator<Item = String> + 'a {
+    let held = granted.map(|granted| granted.handles.as_slice()).unwrap_or_default();
+    let had = |asked: &&Handle| before.handles.contains(asked) || held.contains(asked);
+    let more = after.handles.iter().filter(move |asked| !had(asked));
+    more.map(|asked| format!("it asks to {}", told_handle(*asked)))
+}
+
+/// What a call that is given a handle can do, as people read it.
+#[must_use]
+pub fn told_handle(handle: Handle) -> &'static str {
+    match handle {
+        Handle::Place => "read what was said in the conversation it is called in",
+        Handle::Seat => "see the seats of the office, and the turns of the seat that calls it",
+        Handle::Purse => "see the budgets that its calls are held on",
+        Handle::Agenda => "see what waits in the conversation it is called in",
+        Handle::Wishes => "have its seat look again, ask another seat, and answer one",
+    }
 }
 
 /// A version that names the documents its reads send has them judged by that list. Another list, and none any more, lets
@@ -112,12 +136,29 @@ fn interface(import: &str) -> &str {
 /// Whether every request that `inner` allows is one that `outer` allows, with the same credential.
 #[must_use]
 pub fn covers(outer: &Route, inner: &Route) -> bool {
-    let prefix = outer.path_prefix.as_str();
-    let below = |rest: &str| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/');
     (outer.origin == ANY_ORIGIN || outer.origin == inner.origin)
         && outer.credential == inner.credential
         && inner.methods.iter().all(|method| outer.methods.contains(method))
-        && inner.path_prefix.strip_prefix(prefix).is_some_and(below)
+        && outer.path.covers(&inner.path)
+}
+
+/// What of `route` is asked for: all of it, or the whole paths among `asks` that lie within it; nothing of what was not
+/// asked for.
+#[must_use]
+pub fn asked_of(asks: &[Route], route: &Route) -> Vec<Route> {
+    if asks.iter().any(|asked| covers(asked, route)) {
+        return vec![route.clone()];
+    }
+    let named = |asked: &Route| match names_no_origin(asked) {
+        true => Route { origin: route.origin.clone(), ..asked.clone() },
+        false => asked.clone(),
+    };
+    let within = |asked: &Route| {
+        let same = asked.path.text() == route.path.text();
+        covers(route, asked) || (same && covers(&Route { path: asked.path.clone(), ..route.clone() }, asked))
+    };
+    let whole = asks.iter().filter(|asked| matches!(asked.path, RoutePath::Whole(_)));
+    whole.map(named).filter(within).collect()
 }
 
 /// What is asked for and names no origin of its own: the operator says which.
@@ -130,7 +171,7 @@ pub fn names_no_origin(route: &Route) -> bool {
 #[must_use]
 pub fn to_name(route: &Route) -> String {
     let credential = route.credential.as_ref().map_or_else(String::new, |name| format!(" {name}"));
-    format!("--route '{} https://…{}{credential}'", route.methods.join(","), route.path_prefix)
+    format!("--route '{} https://…{}{credential}'", route.methods.join(","), route.path.text())
 }
 
 /// A folder that is asked for as people read it.
@@ -144,7 +185,7 @@ pub fn told_directory(asked: &DirectoryAsked) -> String {
 #[must_use]
 pub fn told(route: &Route) -> String {
     let origin = route.origin.as_str();
-    let path = &route.path_prefix;
+    let path = &route.path;
     let place = if names_no_origin(route) {
         format!("`{path}` of any site that is named")
     } else {
@@ -158,7 +199,10 @@ pub fn told(route: &Route) -> String {
 #[cfg(test)]
 mod tests {
     use super::{MORE_MAX, covers, more};
-    use event::{Digest, Directory, DirectoryAsked, PluginGranted, PluginInstalled, Route, ToolOffered};
+    use event::{
+        Digest, Directory, DirectoryAsked, Handle, PluginGranted, PluginInstalled, Route, RoutePath,
+        ToolOffered,
+    };
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -166,7 +210,7 @@ mod tests {
         Route {
             methods: methods.split('|').map(str::to_owned).collect(),
             origin: origin.to_owned(),
-            path_prefix: path_prefix.to_owned(),
+            path: RoutePath::Below(path_prefix.to_owned()),
             credential: credential.map(str::to_owned),
         }
     }
@@ -199,6 +243,7 @@ mod tests {
             directories: vec![folder("/notes", false)],
             graphql_reads: vec![Digest::of(b"query")],
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 
@@ -271,6 +316,7 @@ mod tests {
                 Digest::of(b"mutation").short(),
             ),
             (PluginInstalled { graphql_reads: Vec::new(), ..version() }, "any document of GraphQL"),
+            (PluginInstalled { handles: vec![Handle::Place], ..version() }, "read what was said"),
             (PluginInstalled { world: "guard".to_owned(), ..version() }, "a guard and no longer a tool"),
             (
                 PluginInstalled { tools: vec!["shelf/large".to_owned()], offers: Vec::new(), ..version() },
@@ -293,6 +339,7 @@ mod tests {
             settings: BTreeMap::new(),
             directories: Vec::new(),
             reason: String::new(),
+            handles: Vec::new(),
         };
         assert_eq!(more(&version(), Some(&granted), &after).len(), 0);
         assert_eq!(more(&version(), None, &after).len(), 1);
@@ -325,12 +372,12 @@ mod tests {
         ) {
             let one = route("GET", "https://a.example", &format!("/{path}"), None);
             prop_assert!(covers(&one, &one));
-            let keyed = route("GET", "https://a.example", &one.path_prefix, Some("k"));
-            let posts = route("GET|POST", "https://a.example", &one.path_prefix, None);
+            let keyed = route("GET", "https://a.example", one.path.text(), Some("k"));
+            let posts = route("GET|POST", "https://a.example", one.path.text(), None);
             prop_assert!(!covers(&one, &keyed) && !covers(&keyed, &one) && !covers(&one, &posts) && covers(&posts, &one));
             let another = route("GET", "https://a.example", &format!("/{other}"), None);
             if covers(&one, &another) {
-                prop_assert!(another.path_prefix.starts_with(&one.path_prefix));
+                prop_assert!(another.path.text().starts_with(one.path.text()));
             }
         }
     }

@@ -52,7 +52,7 @@ impl Catalogue for Shelf {
         vec![Route {
             methods: vec!["GET".to_owned()],
             origin: "https://docs.example.com".to_owned(),
-            path_prefix: "/".to_owned(),
+            path: event::RoutePath::every(),
             credential: None,
         }]
     }

@@ -394,7 +394,7 @@ mod tests {
         let route = |credential: Option<&str>| Route {
             methods: vec!["GET".to_owned()],
             origin: "https://a.example".to_owned(),
-            path_prefix: "/".to_owned(),
+            path: event::RoutePath::every(),
             credential: credential.map(str::to_owned),
         };
         let routes = own.on(vec![route(Some("mail.token")), route(Some("other.token")), route(None)]);

@@ -17,7 +17,7 @@ use crate::policy::{Asked, Decision, Flow, OriginKind, PolicySet};
 use crate::purse::{InPlay, accounts, worst_case};
 use crate::schema::INFER;
 use crate::verdict::{Asking, Denial, Refusal, Verdict};
-use event::{DeniedBy, EventId, PricesListed, PrincipalId, RefusalSubject, SeatCreated, Timestamp};
+use event::{DeniedBy, EventId, Handle, PricesListed, PrincipalId, RefusalSubject, SeatCreated, Timestamp};
 use fold::ahead::AheadRow;
 use fold::approval::{ApprovalRow, ApprovalState, approval_id};
 use fold::refusal::RefusalRow;
@@ -282,6 +282,7 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
     let ahead = if approval.is_none() { ahead(call, facts) } else { None };
     Verdict::Admitted(Admission {
         routes: facts.own.on(facts.catalogue.routes(&target.plugin)),
+        handles: handles(call, facts.catalogue),
         account: facts.own.person().cloned(),
         connectable: facts.own.connectable().cloned(),
         violates_flow: matches!(flow, Flow::Violates | Flow::Disclosed),
@@ -295,6 +296,14 @@ pub(crate) fn rest(call: &Call, facts: &Facts<'_>, weighed: Weighed, guards: Opt
         approval,
         ahead,
     })
+}
+
+/// What of the office a call is given.
+fn handles(call: &Call, catalogue: &dyn Catalogue) -> Vec<Handle> {
+    match &call.payload {
+        Payload::Tool(_) => catalogue.handles(&call.tool),
+        Payload::Infer(_) => Vec::new(),
+    }
 }
 
 /// Whether a person said yes to exactly this call.

@@ -170,6 +170,8 @@ impl Beginning {
             EffectState::Sent => Some(NotBegun::AlreadySent(row.reference.unwrap_or(Value::Null))),
             EffectState::Captured if self.drill => Some(NotBegun::Captured(effect.clone())),
             EffectState::Failed | EffectState::Captured => None,
+            // Nothing of it stands while its outcome does not.
+            EffectState::Intended if row.inside => None,
             EffectState::Unknown => {
                 Some(NotBegun::OutcomeUnknown(row.reason.unwrap_or_else(earlier_unknown)))
             }

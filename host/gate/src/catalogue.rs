@@ -1,7 +1,7 @@
 //! What can be called: the tools and models of the plugins that are loaded, as their components and
 //! manifests describe them. `component` implements [`Catalogue`]; the gate only asks.
 
-use event::{Digest, Route};
+use event::{Digest, Handle, Route};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -250,6 +250,12 @@ pub trait Catalogue: Send + Sync {
     /// nobody can.
     fn service(&self, _credential: &str) -> Option<String> {
         None
+    }
+
+    /// What of the office a call of `tool` is given: what the tool asks for, as far as the operator granted it to its
+    /// plugin, which then has no route. Nothing for most tools.
+    fn handles(&self, _tool: &str) -> Vec<Handle> {
+        Vec::new()
     }
 
     /// What a call of `tool` with `input` touches.

@@ -25,6 +25,7 @@ mod in_force;
 mod known;
 mod look;
 pub mod model;
+pub mod office;
 mod outcome;
 mod owed;
 pub mod pass;
@@ -53,6 +54,7 @@ pub use guard::{GUARDS_MAX, GuardFault, GuardSaid, GuardSpec, GuardedCall, Guard
 pub use model::{
     InferRequest, InferResponse, Media, Message, Part, Role, StopReason, ToolCall, ToolOffer, ToolResult,
 };
+pub use office::{Readable, Verbs};
 pub use owed::{Owed, tell, tell_alone};
 pub use pass::{Gate, GateError, GateParts, Passed};
 pub use permit::Permit;

@@ -73,7 +73,7 @@ impl Seen {
 /// Where the rows that a call names by itself are.
 struct Places {
     seat: String,
-    /// Of a plugin that has routes: its name and the digest of its component.
+    /// Of a plugin that has routes or is given handles: its name and the digest of its component.
     routed: Option<(String, Digest)>,
     approval: Option<String>,
     ahead: Option<String>,
@@ -93,7 +93,9 @@ impl Places {
             .map(|(_, digest)| approval_id(&call.origin, &call.tool, content, digest).as_str().to_owned());
         Self {
             seat: setting::seat(&call.seat),
-            routed: component.filter(|(plugin, _)| !catalogue.routes(plugin).is_empty()),
+            routed: component.filter(|(plugin, _)| {
+                !catalogue.routes(plugin).is_empty() || !catalogue.handles(&call.tool).is_empty()
+            }),
             approval,
             ahead: gate.ahead_key(call),
             own: Own::places(call, catalogue),

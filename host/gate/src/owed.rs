@@ -25,6 +25,8 @@ const TELL_WAIT_MS: u64 = 200;
 pub struct Owed {
     /// The call's own facts, where there are any.
     own: Option<Append>,
+    /// What its seat wished, which stands exactly when its outcome does.
+    wishes: Vec<Append>,
     /// The refusals of budgets.
     refusals: Vec<Append>,
     /// The name of the end of its hold.
@@ -58,13 +60,19 @@ impl Owed {
         let end = story.hold_ended(ended.end);
         let (name, can_wait) = (end.id.clone(), can_wait && refusals.is_empty());
         facts.push(end);
-        Self { own: Some(append(call, facts)), refusals, end: Some(name), can_wait }
+        Self { own: Some(append(call, facts)), refusals, end: Some(name), can_wait, ..Self::default() }
+    }
+
+    /// The same, with what the seat of the call wished.
+    pub(crate) fn with_wishes(self, wishes: Vec<Append>) -> Self {
+        let can_wait = self.can_wait && wishes.is_empty();
+        Self { wishes, can_wait, ..self }
     }
 
     /// Whether it is nothing.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.own.is_none() && self.refusals.is_empty()
+        self.own.is_none() && self.wishes.is_empty() && self.refusals.is_empty()
     }
 
     /// Whether it may wait for the commit with which the next call begins: it can only give room back to the budgets.
@@ -76,11 +84,12 @@ impl Owed {
 
     /// The appends that write it down.
     pub fn appends(&self) -> impl Iterator<Item = &Append> {
-        self.own.iter().chain(&self.refusals)
+        self.own.iter().chain(&self.wishes).chain(&self.refusals)
     }
 
     /// The end of the hold and nothing else: what is written when the rest cannot be kept.
     fn only_the_end(mut self) -> Self {
+        self.wishes.clear();
         let end = self.end.clone();
         self.keep(|event| Some(&event.id) == end.as_ref());
         self

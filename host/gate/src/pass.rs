@@ -14,6 +14,7 @@ use crate::guard::{self, Guards};
 use crate::in_force::Kept;
 use crate::known::{Known, Trust};
 use crate::look::Seen;
+use crate::office::Readable;
 use crate::owed::{Owed, tell_alone};
 use crate::policy::PolicyError;
 use crate::purse::Moments;
@@ -21,9 +22,10 @@ use crate::reach::{Failure, Output, Reach};
 use crate::ready::Ready;
 use crate::together::{BEGIN_TRIES_MAX, Began, Begins, Carried, GuardsSaid};
 use crate::verdict::{Denial, Refusal, Verdict};
-use event::{ApprovalId, Label, ReceiptId, SeatCreated, Timestamp};
+use event::{ApprovalId, Label, PrincipalId, ReceiptId, SeatCreated, Timestamp};
 use fold::setting;
 use record::{Clock, Record};
+use std::collections::BTreeSet;
 use std::sync::{Arc, RwLock};
 
 /// What may go wrong with the door itself. What goes wrong behind it is data in [`Passed`].
@@ -74,6 +76,8 @@ pub struct Gate {
     pub(crate) moments: Moments,
     /// Who judges the calls of tools that declare no effect class.
     pub(crate) classifier: Option<Classifier>,
+    /// What is taken from a source's notation where what was said is read again.
+    pub(crate) readable: Readable,
 }
 
 /// What came of a call.
@@ -87,13 +91,19 @@ pub enum Passed {
         label: Label,
         /// What was read on the way.
         receipts: Vec<ReceiptId>,
+        /// The persons whose words it may repeat that its asker had not read.
+        of: BTreeSet<PrincipalId>,
     },
     /// It was tried and did not work.
     Failed {
         /// Why, as data.
         failure: Failure,
+        /// The label of what it may repeat.
+        label: Label,
         /// What was read on the way.
         receipts: Vec<ReceiptId>,
+        /// The persons whose words it may repeat that its asker had not read.
+        of: BTreeSet<PrincipalId>,
     },
     /// Not this call.
     Denied(Denial),
@@ -121,12 +131,18 @@ impl Gate {
     /// the record has no policy set that loads.
     pub async fn new(parts: GateParts) -> Result<Self, GateError> {
         let (kept, known, moments) = (RwLock::new(None), Known::default(), Moments::default());
-        let gate = Self { parts, kept, known, moments, classifier: None };
+        let gate = Self { parts, kept, known, moments, classifier: None, readable: str::to_owned };
         gate.has_purse().await?;
         let (head, _) = gate.parts.record.head().await?;
         gate.parts.record.events_at(&[head]).await?.iter().for_each(|event| gate.moments.saw(event.at));
         gate.policy().await?;
         Ok(gate)
+    }
+
+    /// The same, where `readable` turns the notation of a source into plain text.
+    #[must_use]
+    pub fn with_readable(self, readable: Readable) -> Self {
+        Self { readable, ..self }
     }
 
     /// What can be called.

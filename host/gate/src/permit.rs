@@ -4,8 +4,9 @@ use crate::account::Lacking;
 use crate::call::{Call, Payload};
 use crate::catalogue::{EffectClass, Resource};
 use crate::deltas::Deltas;
+use crate::office::Verbs;
 use event::{
-    ApprovalId, Digest, EffectId, EventId, NanoUsd, Origin, PrincipalId, Route, Timestamp, WorstCase,
+    ApprovalId, Digest, EffectId, EventId, Handle, NanoUsd, Origin, PrincipalId, Route, Timestamp, WorstCase,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct Admission {
     pub(crate) resource: Resource,
     pub(crate) effect: EffectClass,
     pub(crate) routes: Vec<Route>,
+    /// What of the office it is given; it then reaches nothing outside the record.
+    pub(crate) handles: Vec<Handle>,
     pub(crate) hold: Option<Box<Price>>,
     pub(crate) policy_set: Digest,
     pub(crate) policies: Vec<String>,
@@ -52,6 +55,7 @@ pub struct Permit {
     pub(crate) effect_id: Option<EffectId>,
     pub(crate) at: Timestamp,
     pub(crate) deltas: Option<Arc<dyn Deltas>>,
+    pub(crate) verbs: Option<Verbs>,
 }
 
 impl Permit {
@@ -119,6 +123,12 @@ impl Permit {
     #[must_use]
     pub fn at(&self) -> Timestamp {
         self.at
+    }
+
+    /// What of the office it may use, if anything.
+    #[must_use]
+    pub fn verbs(&self) -> Option<&Verbs> {
+        self.verbs.as_ref()
     }
 
     /// Where text goes as a model writes it.

@@ -203,6 +203,7 @@ impl Story {
             input: self.personal(call.input().clone()),
             content: self.content.clone(),
             account: admission.account.clone(),
+            inside: !admission.handles.is_empty(),
         };
         self.say("effect.intended", self.label.clone(), fact)
     }

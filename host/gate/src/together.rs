@@ -22,6 +22,7 @@ use crate::story::Story;
 use crate::verdict::{Denial, Verdict};
 use event::{ApprovalId, DeniedBy, Event, Timestamp};
 use record::{Append, Decided, Error, Foreseen, Record, RowKey, Rows};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How often calls that are about to begin are judged anew: what they are judged by changes between a look and the
@@ -334,7 +335,12 @@ fn written(
 
 /// What an admitted call that was not begun came to.
 fn not_begun_came(call: &Call, admission: &Admission, story: &Story, not_begun: NotBegun) -> Came {
-    let done = |output, label| Passed::Done { output: Output::Tool(output), label, receipts: Vec::new() };
+    let done = |output, label| Passed::Done {
+        output: Output::Tool(output),
+        label,
+        receipts: Vec::new(),
+        of: BTreeSet::new(),
+    };
     let passed = match not_begun {
         NotBegun::Refused(refusal) => {
             let owed = Owed::facts(call, story.refused(&refusal));

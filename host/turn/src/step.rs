@@ -4,6 +4,7 @@ use crate::tools::ENABLE_TOOLS;
 use event::{ApprovalId, Label, PrincipalId, ReceiptId, StepKind, StepOutcome};
 use gate::{Failure, FailureKind, InferResponse, Output, Part, Passed, StopReason};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The word of a model that answered nothing at all: a failed step, never a success.
 pub(crate) const EMPTY: &str = "empty";
@@ -21,8 +22,8 @@ pub(crate) struct CameOut {
     pub output: Value,
     pub label: Label,
     pub receipts: Vec<ReceiptId>,
-    /// A person whose words it quotes that the turn had not been shown before.
-    pub quotes: Option<PrincipalId>,
+    /// The persons whose words it quotes that the turn had not been shown before.
+    pub quotes: BTreeSet<PrincipalId>,
 }
 
 /// What `passed` means for a step of `kind`. `asked` is the label of the call.
@@ -32,12 +33,17 @@ pub(crate) struct CameOut {
 pub(crate) fn came_out(kind: StepKind, passed: Passed, asked: &Label) -> Result<CameOut, ApprovalId> {
     Ok(match passed {
         Passed::Waits { approval, .. } => return Err(approval),
-        Passed::Done { output, label, receipts } => done(kind, output, label, receipts, asked),
-        Passed::Failed { failure, receipts } => failed(&failure, receipts, asked),
-        // A no speaks of the call, so it is labelled like the call.
-        Passed::Denied(denial) => {
-            CameOut { quotes: denial.quotes.clone(), ..no(StepOutcome::Denied, denial.to_output(), asked) }
+        Passed::Done { output, label, receipts, of } => {
+            CameOut { quotes: of, ..done(kind, output, label, receipts, asked) }
         }
+        Passed::Failed { failure, label, receipts, of } => {
+            CameOut { quotes: of, ..failed(&failure, receipts, &asked.join(&label)) }
+        }
+        // A no speaks of the call, so it is labelled like the call.
+        Passed::Denied(denial) => CameOut {
+            quotes: denial.quotes.iter().cloned().collect(),
+            ..no(StepOutcome::Denied, denial.to_output(), asked)
+        },
         Passed::Refused(refusal) => no(StepOutcome::Refused, refusal.to_output(), asked),
         Passed::Unknown { reason } => failed(&other(UNKNOWN, reason), Vec::new(), asked),
     })
@@ -81,13 +87,19 @@ pub(crate) fn as_kept(output: Value) -> Value {
 }
 
 fn no(outcome: StepOutcome, output: Value, asked: &Label) -> CameOut {
-    CameOut { outcome, output, label: asked.clone(), receipts: Vec::new(), quotes: None }
+    CameOut { outcome, output, label: asked.clone(), receipts: Vec::new(), quotes: BTreeSet::new() }
 }
 
 /// The sentence of a failure may be the other side's own, so nobody vouches for it.
 fn failed(failure: &Failure, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
     let label = asked.join(&Label::public_untrusted());
-    CameOut { outcome: StepOutcome::Failed, output: failure.to_output(), label, receipts, quotes: None }
+    CameOut {
+        outcome: StepOutcome::Failed,
+        output: failure.to_output(),
+        label,
+        receipts,
+        quotes: BTreeSet::new(),
+    }
 }
 
 fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, asked: &Label) -> CameOut {
@@ -111,7 +123,7 @@ fn done(kind: StepKind, output: Output, label: Label, receipts: Vec<ReceiptId>, 
 }
 
 fn succeeded(output: Value, label: Label, receipts: Vec<ReceiptId>) -> CameOut {
-    CameOut { outcome: StepOutcome::Succeeded, output, label, receipts, quotes: None }
+    CameOut { outcome: StepOutcome::Succeeded, output, label, receipts, quotes: BTreeSet::new() }
 }
 
 fn answer(response: &InferResponse) -> Result<Value, Failure> {
@@ -145,6 +157,7 @@ mod tests {
     use event::{Audience, Integrity, Label, StepKind, StepOutcome};
     use gate::{InferResponse, Output, Part, Passed, StopReason};
     use serde_json::json;
+    use std::collections::BTreeSet;
 
     fn asked() -> Label {
         Label::within(Audience::Terminal("s".into()), Integrity::Unknown)
@@ -152,7 +165,11 @@ mod tests {
 
     fn said(parts: Vec<Part>) -> Passed {
         let output = Output::Model(InferResponse { parts, stop: StopReason::End, usage: None });
-        Passed::Done { output, label: Label::public_untrusted(), receipts: Vec::new() }
+        said_as(output, Label::public_untrusted())
+    }
+
+    fn said_as(output: Output, label: Label) -> Passed {
+        Passed::Done { output, label, receipts: Vec::new(), of: BTreeSet::new() }
     }
 
     #[test]
@@ -164,8 +181,7 @@ mod tests {
             );
         }
         let response = InferResponse { parts: vec![], stop: StopReason::Length, usage: None };
-        let cut =
-            Passed::Done { output: Output::Model(response), label: Label::unknown(), receipts: Vec::new() };
+        let cut = said_as(Output::Model(response), Label::unknown());
         let cut = came_out(StepKind::Infer, cut, &asked()).unwrap();
         assert_eq!(cut.outcome, StepOutcome::Failed);
         assert!(cut.output["message"].as_str().unwrap().contains("as much as it may"), "{}", cut.output);

@@ -5,7 +5,9 @@
 //! that looks like the host's.
 
 use crate::shown::cut_text;
-use event::{Event, Fact, GlobalPosition, Label, MessageReceived, RequestAsked};
+use event::{
+    Event, Fact, GlobalPosition, Label, MessageReceived, RequestAnswered, RequestAsked, RequestLapsed,
+};
 use gate::{Message, Part, Role};
 use std::collections::BTreeMap;
 
@@ -51,6 +53,8 @@ impl Talk {
                     (Role::User, with(event).map_or(said.clone(), |with| format!("{said}\n{with}")))
                 }
                 Fact::RequestAsked(body) => (Role::User, asked(body)),
+                Fact::RequestAnswered(body) => (Role::User, answered(body)),
+                Fact::RequestLapsed(body) => (Role::User, lapsed(body)),
                 Fact::MomentPassed(_) if asks => (Role::User, LOOK_AGAIN.to_owned()),
                 Fact::TurnEnded(_) => match answers.get(&event.global_position) {
                     Some(text) => (Role::Assistant, cut_text(text, &mut MESSAGE_CHARS_MAX.clone())),
@@ -81,7 +85,25 @@ fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> Str
 fn asked(body: &RequestAsked) -> String {
     let mut left = MESSAGE_CHARS_MAX;
     let wanted = cut_text(body.wanted.text(), &mut left);
-    format!("{} asks you, by {}:\n{}", body.asker, body.due_at, quoted(&wanted))
+    format!(
+        "{} asks you, by {}, in the request {}:\n{}",
+        body.asker,
+        body.due_at,
+        body.request,
+        quoted(&wanted)
+    )
+}
+
+/// What a seat that was asked answers.
+fn answered(body: &RequestAnswered) -> String {
+    let mut left = MESSAGE_CHARS_MAX;
+    let answer = cut_text(body.answer.text(), &mut left);
+    format!("{} answers your request {}:\n{}", body.by, body.request, quoted(&answer))
+}
+
+/// That nobody answered in time.
+fn lapsed(body: &RequestLapsed) -> String {
+    format!("[office] {} did not answer your request {} in time.", body.holder, body.request)
 }
 
 /// An author by id: names are chosen by people, and could be chosen to look like something else.

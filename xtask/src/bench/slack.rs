@@ -155,6 +155,7 @@ impl Office {
         let script = text(&paths.root.join("demo/story.toml"));
         let plugins = [
             plugin("terminal", ""),
+            plugin("office", ""),
             plugin("scripted", &format!("settings_from = {{ script = {script} }}\n")),
             plugin("web", ""),
             plugin(

@@ -151,6 +151,7 @@ fn fill(template: &str, paths: &Paths, origins: &Origins) -> String {
         ("@prices@", of_root("policies/prices.toml")),
         ("@story@", of_root("demo/story.toml")),
         ("@guard_credentials@", guest("guard-credentials.wasm")),
+        ("@office@", guest("office.wasm")),
         ("@scripted@", guest("scripted.wasm")),
         ("@slack@", guest("slack.wasm")),
         ("@terminal@", guest("terminal.wasm")),

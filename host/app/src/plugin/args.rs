@@ -3,7 +3,7 @@
 use super::source::Pinned;
 use crate::seat::ActArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use event::Digest;
+use event::{Digest, Handle};
 use std::path::PathBuf;
 
 /// Make, look at, install and grant plugins.
@@ -146,12 +146,21 @@ pub struct GrantArgs {
     /// as there are any; may be repeated. It must be one that the plugin asks for.
     #[arg(long = "route", value_name = "ROUTE")]
     pub routes: Vec<String>,
+    /// What of the office its calls may be given, instead of all it asks for: place, seat, purse, agenda or wishes; may be
+    /// repeated.
+    #[arg(long = "handle", value_name = "HANDLE", value_parser = handle)]
+    pub handles: Vec<Handle>,
     /// A setting as the plugin reads it, never a secret: `key=value`, the value as JSON or as text; may be repeated.
     #[arg(long = "setting", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// In which seat.
     #[command(flatten)]
     pub act: ActArgs,
+}
+
+fn handle(text: &str) -> Result<Handle, String> {
+    Handle::of_word(text)
+        .ok_or_else(|| format!("a handle is one of {}", Handle::ALL.map(Handle::word).join(", ")))
 }
 
 fn digest(text: &str) -> Result<Digest, String> {

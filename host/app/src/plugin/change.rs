@@ -109,6 +109,7 @@ async fn locked_one(config: &Config, acting: &Acting, locked: &Locked) -> Result
     let version = version(config, &acting.record, &component, &pinned).await?;
     let wish = Granting {
         routes: Some(locked.routes.clone()),
+        handles: Some(locked.handles.clone()),
         ..Granting::whole("as the lock file says".to_owned())
     };
     let granted = if locked.granted { Some(granting(&version, None, &wish)?) } else { None };
@@ -259,6 +260,7 @@ async fn version(
         asks: artifact.asks(),
         imports: artifact.imports.clone(),
         directories: artifact.directories(),
+        handles: artifact.manifest.handles(),
         graphql_reads: artifact.manifest.operations(),
         signed_by,
         ..artifact.installed()

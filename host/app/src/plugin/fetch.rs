@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::Bytes;
 use component::{Artifact, COMPONENT_BYTES_MAX};
 use egress::{Egress, Limits, Origin, STARTING_LIMITS, SystemResolver, judge_url};
-use event::{Digest, Route};
+use event::{Digest, Route, RoutePath};
 use http::header::{ACCEPT, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ impl Downloads {
         let route = Route {
             methods: vec![Method::GET.to_string()],
             origin: self.origin(url)?.to_string(),
-            path_prefix: "/".to_owned(),
+            path: RoutePath::every(),
             credential,
         };
         let request = Request::get(url).header(ACCEPT, HeaderValue::from_str(accept)?).body(Bytes::new())?;

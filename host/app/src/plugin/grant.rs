@@ -13,7 +13,7 @@ use crate::seat::ActArgs;
 use crate::{seed, wire};
 use anyhow::{Context, Result, bail, ensure};
 use component::Wanted;
-use event::{ComponentRevoked, Fact, PluginGranted, PluginInstalled, PluginRevoked, Route};
+use event::{ComponentRevoked, Fact, Handle, PluginGranted, PluginInstalled, PluginRevoked, Route};
 use fold::plugin as rules;
 use fold::setting;
 use record::RowKey;
@@ -25,6 +25,8 @@ use std::process::ExitCode;
 pub struct Granting {
     /// These ways out; nothing for all that were asked for and name an origin.
     pub routes: Option<Vec<Route>>,
+    /// These handles; nothing for all that were asked for.
+    pub handles: Option<Vec<Handle>>,
     /// Settings beside those it has.
     pub settings: BTreeMap<String, Value>,
     /// Why.
@@ -35,7 +37,7 @@ impl Granting {
     /// All that was asked for.
     #[must_use]
     pub fn whole(reason: String) -> Self {
-        Self { routes: None, settings: BTreeMap::new(), reason }
+        Self { routes: None, handles: None, settings: BTreeMap::new(), reason }
     }
 }
 
@@ -48,24 +50,30 @@ pub fn granting(
     before: Option<&PluginGranted>,
     wish: &Granting,
 ) -> Result<PluginGranted> {
-    let is_asked = |route: &Route| version.asks.iter().any(|asked| rules::covers(asked, route));
+    let asked_of = |route: &Route| rules::asked_of(&version.asks, route);
     let routes = match &wish.routes {
-        Some(routes) => routes.clone(),
+        Some(routes) => {
+            if let Some(route) = routes.iter().find(|route| asked_of(route).is_empty()) {
+                bail!(
+                    "`{}` does not ask for {}, and nothing is granted that was not asked for; it asks for {}",
+                    version.plugin,
+                    rules::told(route),
+                    tell::listed(&version.asks)
+                );
+            }
+            routes.iter().flat_map(asked_of).collect()
+        }
         None => {
-            let held = before.map(|granted| granted.routes.clone()).unwrap_or_default();
-            let mut routes: Vec<Route> = held.into_iter().filter(is_asked).collect();
+            let held = before.map(|granted| granted.routes.as_slice()).unwrap_or_default();
+            let mut routes: Vec<Route> = held.iter().flat_map(asked_of).collect();
             let named = version.asks.iter().filter(|asked| !rules::names_no_origin(asked));
             routes.extend(named.filter(|asked| !routes.contains(asked)).cloned().collect::<Vec<_>>());
             routes
         }
     };
-    if let Some(route) = routes.iter().find(|route| !is_asked(route)) {
-        bail!(
-            "`{}` does not ask for {}, and nothing is granted that was not asked for; it asks for {}",
-            version.plugin,
-            rules::told(route),
-            tell::listed(&version.asks)
-        );
+    let handles = wish.handles.clone().unwrap_or_else(|| version.handles.clone());
+    if let Some(handle) = handles.iter().find(|handle| !version.handles.contains(handle)) {
+        bail!("`{}` does not ask for the handle `{}`", version.plugin, handle.word());
     }
     let mut settings = before.map(|granted| granted.settings.clone()).unwrap_or_default();
     settings.extend(wish.settings.clone());
@@ -75,6 +83,7 @@ pub fn granting(
         routes,
         settings,
         directories: before.map(|granted| granted.directories.clone()).unwrap_or_default(),
+        handles,
         reason: wish.reason.clone(),
     })
 }
@@ -89,6 +98,7 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     }
     let wish = Granting {
         routes: if args.routes.is_empty() { None } else { Some(routes(&args.routes)?) },
+        handles: if args.handles.is_empty() { None } else { Some(args.handles) },
         settings: settings(&args.settings)?,
         reason: args.reason,
     };
@@ -138,7 +148,7 @@ pub async fn grant(config: &Config, args: GrantArgs) -> Result<ExitCode> {
 async fn grant_configured(config: &Config, args: GrantArgs) -> Result<ExitCode> {
     let plugin = args.plugin;
     ensure!(
-        args.routes.is_empty() && args.settings.is_empty(),
+        args.routes.is_empty() && args.handles.is_empty() && args.settings.is_empty(),
         "`{plugin}` is a plugin of the configuration, which says what it is granted: change its [[plugin]] there"
     );
     let mut installed = wire::install(config).await?;
@@ -220,7 +230,8 @@ fn route(text: &str) -> Result<Route> {
     seed::route(&RouteConfig {
         methods: methods.split([',', '/', '|']).map(str::to_owned).collect(),
         origin: origin.to_owned(),
-        path_prefix: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
+        path: None,
+        path_prefix: Some(path.to_owned()).filter(|path| !path.is_empty()),
         credential: credential.map(str::to_owned),
     })
 }
@@ -239,7 +250,7 @@ fn settings(texts: &[String]) -> Result<BTreeMap<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::{Granting, granting, route};
-    use event::{Digest, PluginInstalled, Route};
+    use event::{Digest, PluginInstalled, Route, RoutePath};
     use std::collections::BTreeMap;
 
     fn version(asks: &[&str]) -> PluginInstalled {
@@ -256,6 +267,7 @@ mod tests {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         }
     }
 
@@ -270,7 +282,7 @@ mod tests {
 
     fn wish(routes: &[&str]) -> Granting {
         let routes = Some(routes.iter().map(|text| route(text).unwrap()).collect());
-        Granting { routes, settings: BTreeMap::new(), reason: String::new() }
+        Granting { routes, handles: None, settings: BTreeMap::new(), reason: String::new() }
     }
 
     #[test]
@@ -280,8 +292,8 @@ mod tests {
             (read.methods.join("/").as_str(), read.origin.as_str()),
             ("GET/HEAD", "https://a.example")
         );
-        assert_eq!((read.path_prefix.as_str(), read.credential.as_deref()), ("/v1", Some("a.key")));
-        assert_eq!(route("GET https://a.example").unwrap().path_prefix, "/");
+        assert_eq!((read.path.text(), read.credential.as_deref()), ("/v1", Some("a.key")));
+        assert_eq!(route("GET https://a.example").unwrap().path, RoutePath::every());
         for wrong in ["", "GET", "GET a.example", "GET https://a.example k more", "BREW https://a.example"] {
             assert!(route(wrong).is_err(), "{wrong}");
         }
@@ -303,6 +315,35 @@ mod tests {
             let error = granting(&narrow, None, &wish(&[refused])).unwrap_err().to_string();
             assert!(error.contains("it asks for GET https://a.example/v1"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_path_that_is_asked_for_as_a_whole_is_granted_as_a_whole() {
+        let whole = |path: &str| Route { path: RoutePath::Whole(path.to_owned()), ..asked("GET */") };
+        let version =
+            PluginInstalled { asks: vec![whole("/me/drafts"), whole("/me/drafts/*")], ..version(&[]) };
+        let paths = |wished: &str| -> Vec<String> {
+            let granted = granting(&version, None, &wish(&[wished])).unwrap();
+            assert!(granted.routes.iter().all(|route| route.origin == "https://a.example"));
+            granted.routes.iter().map(|route| format!("{:?}", route.path)).collect()
+        };
+        assert_eq!(paths("GET https://a.example/me/drafts/*"), ["Whole(\"/me/drafts/*\")"]);
+        assert_eq!(
+            paths("GET https://a.example/me/drafts").len(),
+            2,
+            "of what lies below, what was asked for"
+        );
+        for refused in [
+            "POST https://a.example/me/drafts",
+            "GET https://a.example/me/draft",
+            "GET https://a.example/you",
+        ] {
+            assert!(granting(&version, None, &wish(&[refused])).is_err(), "{refused}");
+        }
+        let held =
+            granting(&self::version(&["GET */me"]), None, &wish(&["GET https://a.example/me"])).unwrap();
+        let after = granting(&version, Some(&held), &Granting::whole(String::new())).unwrap();
+        assert_eq!(after.routes.len(), 2, "what was held wider is held as it is asked for now");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::look;
 use crate::show::short;
 use anyhow::{Context, Result};
 use component::{Artifact, Engine, EngineParts, LoadError, Plugins, Pool, Wanted};
-use event::{Digest, DirectoryAsked, PluginInstalled, Route};
+use event::{Digest, DirectoryAsked, Handle, PluginInstalled, Route};
 use fold::plugin as rules;
 use gate::Catalogue;
 use gate::policy::offered;
@@ -41,6 +41,8 @@ struct Report {
     asks: Vec<Route>,
     /// Folders it asks for, which only a configuration grants.
     asks_folders: Vec<DirectoryAsked>,
+    /// What of the office its calls would be given.
+    handles: Vec<Handle>,
     /// The documents of GraphQL that its reads send, by digest.
     graphql_reads: Vec<Digest>,
     /// What `plugin grant` without routes would grant.
@@ -84,6 +86,7 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
         asks: artifact.asks(),
         imports: artifact.imports.clone(),
         directories: artifact.directories(),
+        handles: artifact.manifest.handles(),
         graphql_reads: artifact.manifest.operations(),
         ..artifact.installed()
     };
@@ -102,6 +105,7 @@ pub async fn inspect(config: Option<&Config>, pinned: &Pinned, still: bool, json
         here: here(config, &version).await?,
         asks: version.asks,
         asks_folders: version.directories,
+        handles: version.handles,
         graphql_reads: version.graphql_reads,
         trouble,
     };
@@ -198,6 +202,7 @@ fn told(report: &Report) -> String {
         format!("  to {}, which `[[plugin.directory]]` would lend", short(&rules::told_directory(asked)))
     };
     lines.extend(report.asks_folders.iter().map(folder));
+    lines.extend(report.handles.iter().map(|handle| format!("  to {}", rules::told_handle(*handle))));
     if !report.graphql_reads.is_empty() {
         lines.push(format!(
             "  its reads send {} documents of GraphQL, and no other",
@@ -206,6 +211,7 @@ fn told(report: &Report) -> String {
     }
     lines.push("\nWhat `chancery plugin grant` would grant it, unless you name less".to_owned());
     lines.extend(ways(&report.would_be_granted, "nothing to reach"));
+    lines.extend(report.handles.iter().map(|handle| format!("  the handle `{}`", handle.word())));
     for route in report.asks.iter().filter(|route| rules::names_no_origin(route)) {
         lines.push(format!("  and each site that you name with {}", rules::to_name(route)));
     }

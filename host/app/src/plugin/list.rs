@@ -64,13 +64,18 @@ fn ways(installed: &Installed, name: &str, recorded: Option<&Recorded>) -> Vec<S
         Some(one) => one.granted.as_ref(),
         None => installed.grants.get(name),
     };
+    let handles = granted.map(|grant| grant.handles.as_slice()).unwrap_or_default();
+    if !handles.is_empty() {
+        let words: Vec<&str> = handles.iter().map(|handle| handle.word()).collect();
+        return vec![format!("  handle {}", words.join(", "))];
+    }
     let routes = granted.map(|grant| grant.routes.as_slice()).unwrap_or_default();
     if routes.is_empty() {
         return vec!["  route  none: it reaches nothing".to_owned()];
     }
     let told = |route: &event::Route| {
         let with = route.credential.as_ref().map_or_else(String::new, |name| format!(" with `{name}`"));
-        format!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path_prefix)
+        format!("  route  {} {}{}{with}", route.methods.join("/"), route.origin, route.path)
     };
     routes.iter().map(told).collect()
 }

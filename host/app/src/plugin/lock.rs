@@ -9,7 +9,7 @@ use super::load::Recorded;
 use super::store::write;
 use crate::config::Config;
 use anyhow::{Context, Result, anyhow, ensure};
-use event::{Digest, Route};
+use event::{Digest, Handle, Route};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,6 +54,9 @@ pub struct Locked {
     pub imports: Vec<String>,
     /// Whether it was granted anything, be it nothing to reach.
     pub granted: bool,
+    /// What of the office its calls may be given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handles: Vec<Handle>,
     /// Where it may go.
     #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
@@ -76,6 +79,7 @@ impl Locked {
             offers: installed.tools.iter().map(offered).collect(),
             imports: installed.imports.clone(),
             granted: one.granted.is_some(),
+            handles: one.granted.as_ref().map(|granted| granted.handles.clone()).unwrap_or_default(),
             routes: one.granted.as_ref().map(|granted| granted.routes.clone()).unwrap_or_default(),
         }
     }
@@ -132,7 +136,11 @@ impl Lock {
                     locked.digest.short(),
                     one.digest.short()
                 )),
-                Some(one) if one.routes != locked.routes || one.granted != locked.granted => {
+                Some(one)
+                    if one.routes != locked.routes
+                        || one.handles != locked.handles
+                        || one.granted != locked.granted =>
+                {
                     lines.push(format!("`{}` was granted other things than the lock file says", locked.name));
                 }
                 Some(one) if one != locked => {

@@ -44,6 +44,7 @@ pub fn interface(name: &str) -> &'static str {
         "chancery:host/settings" => "reads its settings, which the operator gives it",
         "chancery:host/credentials" => "asks whether a credential is there, and never sees one",
         "chancery:host/deltas" => "shows text while it is written",
+        "chancery:host/office" => "the office's own, as far as it is given handles",
         "chancery:types/types" => "shared words, which do nothing",
         _ if path.starts_with("wasi:http/") => "sends requests, and only by the ways it is granted",
         _ if path.starts_with("wasi:filesystem/") => "files: there are none for it",
@@ -76,6 +77,9 @@ pub fn asks(version: &PluginInstalled) -> String {
             .directories
             .iter()
             .map(|asked| format!("  asks     to {}", short(&rules::told_directory(asked)))),
+    );
+    lines.extend(
+        version.handles.iter().map(|handle| format!("  asks     to {}", rules::told_handle(*handle))),
     );
     if !version.graphql_reads.is_empty() {
         let count = version.graphql_reads.len();

@@ -1,6 +1,7 @@
 //! What a manifest may say, and the sentence for each way it may not.
 
 use super::{Manifest, ManifestError, World};
+use event::{Handle, RoutePath};
 use gate::{EffectClass, Sees, Touches};
 
 const WEB: &str = r#"
@@ -50,6 +51,10 @@ fn a_manifest_says_what_is_offered_and_asked_for() {
         [Touches::OriginOf("/url".to_owned()), Touches::Destination(pointers), Touches::Plugin]
     );
     assert_eq!(manifest.tools.first().unwrap().effect, EffectClass::Read);
+    let whole = WEB.replacen("path_prefix = \"/v1/\"", "path = \"/v1/*/books\"", 1);
+    let paths: Vec<_> =
+        Manifest::parse(whole.as_bytes()).unwrap().routes.into_iter().map(|one| one.path).collect();
+    assert_eq!(paths, [RoutePath::every(), RoutePath::Whole("/v1/*/books".to_owned())]);
 }
 
 #[test]
@@ -166,6 +171,31 @@ fn a_manifest_cannot_ask_for_loopback() {
 }
 
 #[test]
+fn what_is_given_the_offices_own_has_no_way_out_and_a_read_wishes_nothing() {
+    let handles = |more: &str| {
+        let text = WEB.split("[[route]]").next().unwrap().replacen("price_key = \"web/post\"", more, 1);
+        Manifest::parse(text.as_bytes())
+    };
+    let manifest = handles("handles = [\"wishes\", \"place\"]").unwrap();
+    assert_eq!(manifest.handles(), [Handle::Place, Handle::Wishes]);
+    let error = error_of("price_key = \"web/post\"", "handles = [\"place\"]");
+    assert!(error.contains("asks for no route and no folder"), "{error}");
+    let folder = handles("handles = [\"place\"]\n[[directory]]\nat = \"/notes\"").unwrap_err().to_string();
+    assert!(folder.contains("asks for no route and no folder"), "{folder}");
+    let read = WEB.split("[[route]]").next().unwrap().replacen(
+        "name = \"web.ping\"\neffect = \"read\"",
+        "name = \"web.ping\"\neffect = \"read\"\nhandles = [\"wishes\"]",
+        1,
+    );
+    assert!(Manifest::parse(read.as_bytes()).unwrap_err().to_string().contains("a read wishes nothing"));
+    let undeclared = read.replacen("effect = \"read\"\nhandles = [\"wishes\"]", "handles = [\"place\"]", 1);
+    assert!(
+        Manifest::parse(undeclared.as_bytes()).unwrap_err().to_string().contains("declares its `effect`")
+    );
+    assert!(handles("handles = [\"record\"]").unwrap_err().to_string().contains("unknown variant `record`"));
+}
+
+#[test]
 fn a_route_that_could_never_be_granted_is_refused() {
     for origin in [
         "http://api.example.com",
@@ -179,7 +209,14 @@ fn a_route_that_could_never_be_granted_is_refused() {
     }
     assert!(error_of("[\"GET\"]", "[\"get\"]").contains("upper case"));
     assert!(error_of("[\"GET\"]", "[]").contains("upper case"));
-    assert!(error_of("\"/v1/\"", "\"v1\"").contains("starts with `/`"));
+    assert!(error_of("\"/v1/\"", "\"v1\"").contains("`path_prefix` starts with `/`"));
+    let whole = |path: &str| error_of("path_prefix = \"/v1/\"", &format!("path = {path:?}"));
+    assert!(whole("v1").contains("`path` starts with `/`"));
+    assert!(whole("/v1/*x").contains("`*` for one whole segment"));
+    assert!(whole("/v1/%2e./..").contains("no segment `.` or `..`"));
+    let both = error_of("path_prefix = \"/v1/\"", "path_prefix = \"/v1/\"\npath = \"/v1\"");
+    assert!(both.contains("either `path`, the whole of it, or `path_prefix`"), "{both}");
+    assert!(error_of("path_prefix = \"/v1/\"\n", "").contains("either `path`"));
 }
 
 #[test]

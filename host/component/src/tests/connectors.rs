@@ -5,7 +5,7 @@ use super::kit::{
     EMULATED_TOKEN, Kit, TOKEN, can_be_had, component, digest, failure, kit, output, route, small, target,
 };
 use super::server::{Manner, Server};
-use crate::{Limits, Pool};
+use crate::{Artifact, Limits, Pool};
 use event::{PluginGranted, Route};
 use gate::{EffectClass, FailureKind};
 use serde_json::{Value, json};
@@ -96,9 +96,11 @@ fn pool() -> Pool {
     Pool { tools, ..small() }
 }
 
-/// Hands over the plugin `name` with these routes to the emulator.
-async fn granted(name: &str, emulator: &Emulator, routes: Vec<Route>) -> Kit {
+/// Hands over the plugin `name`, granted exactly what its manifest asks for, at the emulator.
+async fn granted(name: &str, emulator: &Emulator) -> Kit {
     let path = component(name);
+    let asks = Artifact::read(std::fs::read(&path).unwrap()).unwrap().asks();
+    let routes = asks.into_iter().map(|asked| Route { origin: emulator.origin.clone(), ..asked }).collect();
     let grant = PluginGranted {
         plugin: name.to_owned(),
         digest: digest(&path),
@@ -106,31 +108,24 @@ async fn granted(name: &str, emulator: &Emulator, routes: Vec<Route>) -> Kit {
         settings: BTreeMap::from([("api".to_owned(), Value::from(emulator.origin.as_str()))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     kit(pool(), &[path], &[grant], &[&emulator.origin]).await
 }
 
-/// Hands over the plugin `github`, granted what its manifest asks for, at the emulator.
+/// The plugin `github`.
 async fn github(emulator: &Emulator) -> Kit {
-    let routes = vec![route(&["GET", "POST"], &emulator.origin, "/repos/", Some("github.token"))];
-    granted("github", emulator, routes).await
+    granted("github", emulator).await
 }
 
 /// The same for `linear`.
 async fn linear(emulator: &Emulator) -> Kit {
-    granted("linear", emulator, vec![route(&["POST"], &emulator.origin, "/graphql", Some("linear.token"))])
-        .await
+    granted("linear", emulator).await
 }
 
 /// The same for `mail`.
 async fn mail(emulator: &Emulator) -> Kit {
-    let token = Some("mail.token");
-    let routes = vec![
-        route(&["GET"], &emulator.origin, "/gmail/v1/users/me/messages", token),
-        route(&["GET", "POST"], &emulator.origin, "/gmail/v1/users/me/drafts", token),
-        route(&["POST"], &emulator.origin, "/gmail/v1/users/me/messages/send", token),
-    ];
-    granted("mail", emulator, routes).await
+    granted("mail", emulator).await
 }
 
 /// What reading back the effect of a call says.
@@ -338,6 +333,7 @@ async fn the_web_is_searched_with_the_provider_that_the_operator_chose() {
             ]),
             directories: Vec::new(),
             reason: String::new(),
+            handles: Vec::new(),
         };
         let kit = kit(pool(), &[component], &[grant], &[&server.origin]).await;
         let said = output(kit.call("search.web", json!({"query": "rain today", "count": 3})).await);

@@ -47,6 +47,7 @@ fn grant(path: &Path, around: &Path, write: bool) -> PluginGranted {
         settings: BTreeMap::new(),
         directories: vec![directory],
         reason: String::new(),
+        handles: Vec::new(),
     }
 }
 

@@ -174,11 +174,12 @@ async fn a_guard_that_was_granted_anything_does_not_load() {
         settings: BTreeMap::new(),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     let route = |credential: Option<&str>| Route {
         methods: vec!["GET".to_owned()],
         origin: "https://api.example.com".to_owned(),
-        path_prefix: "/".to_owned(),
+        path: event::RoutePath::every(),
         credential: credential.map(str::to_owned),
     };
     let settings = BTreeMap::from([("colour".to_owned(), json!("red"))]);

@@ -43,7 +43,11 @@ fn plugin(component: Vec<u8>, manifest: &str) -> (tempfile::TempDir, PathBuf) {
 /// A tool that defines itself honestly and answers a call with `answer`, the body of a function that gives a pointer
 /// to a result. `more` stands in the module.
 fn liar(realloc: &str, definitions: &str, answer: &str, more: &str) -> Vec<u8> {
-    let text = format!(
+    component(ours(), "tool", &liar_text(realloc, definitions, answer, more))
+}
+
+fn liar_text(realloc: &str, definitions: &str, answer: &str, more: &str) -> String {
+    format!(
         r#"(module
             (memory (export "memory") 2)
             (global $heap (mut i32) (i32.const 8192))
@@ -65,8 +69,7 @@ fn liar(realloc: &str, definitions: &str, answer: &str, more: &str) -> Vec<u8> {
             (func (export "chancery:tool/tools@0.1.0#call") (param i32 i32 i32 i32 i32 i32) (result i32)
                 {answer})
             {more})"#
-    );
-    component(ours(), "tool", &text)
+    )
 }
 
 const HONEST_REALLOC: &str = "(call $next (local.get 3))";
@@ -96,6 +99,31 @@ async fn refused(component: Vec<u8>, manifest: &str) -> LoadError {
     })
     .unwrap();
     Plugins::load(&engine, &[path], &BTreeMap::new()).await.err().unwrap()
+}
+
+/// A tool that uses a handle of the office which it made up.
+fn forger(function: &str, answer: &str) -> Vec<u8> {
+    let mut resolve = ours();
+    let world = "package chancery:forged@0.1.0;
+        world forger { include chancery:tool/tool@0.1.0; import chancery:host/office@0.1.0; }";
+    resolve.push_str("forger.wit", world).unwrap();
+    let import =
+        format!("(module (import \"chancery:host/office@0.1.0\" \"{function}\" (func $use (param i32 i32)))");
+    let text = liar_text(HONEST_REALLOC, HONEST, answer, "").replacen("(module", &import, 1);
+    component(resolve, "forger", &text)
+}
+
+#[tokio::test]
+async fn a_handle_that_a_guest_makes_up_ends_the_guest() {
+    for function in ["[method]purse.budgets", "[method]seat.all", "[method]agenda.waiting"] {
+        for index in [0, 1, 7, -1] {
+            let answer = format!("(call $use (i32.const {index}) (i32.const 600)) {}", text_at("96", "17"));
+            let (_folder, kit) = loaded(forger(function, &answer), LIAR).await;
+            let failure = failure(kit.call("liar.lie", json!({})).await);
+            assert_eq!(failure.kind, FailureKind::Guest, "{}", failure.message);
+            assert!(failure.message.contains("handle"), "{function} {index}: {}", failure.message);
+        }
+    }
 }
 
 #[tokio::test]

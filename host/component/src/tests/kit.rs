@@ -157,6 +157,7 @@ pub(super) fn granted(routes: Vec<Route>) -> PluginGranted {
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     }
 }
 
@@ -164,7 +165,7 @@ pub(super) fn route(methods: &[&str], origin: &str, path_prefix: &str, credentia
     Route {
         methods: methods.iter().map(|method| (*method).to_owned()).collect(),
         origin: origin.to_owned(),
-        path_prefix: path_prefix.to_owned(),
+        path: event::RoutePath::Below(path_prefix.to_owned()),
         credential: credential.map(ToOwned::to_owned),
     }
 }
@@ -191,6 +192,7 @@ impl Kit {
             origin: "turn_1/1/1".to_owned(),
             at: AT,
             deltas: None,
+            verbs: None,
         }
     }
 
@@ -222,6 +224,7 @@ impl Kit {
             origin: "turn_1/1/1".to_owned(),
             at: AT,
             deltas,
+            verbs: None,
         }
     }
 }

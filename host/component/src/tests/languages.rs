@@ -28,6 +28,7 @@ async fn speaking(name: &str, routes: Vec<Route>, loopback: &[&str]) -> Option<K
         settings: BTreeMap::from([("colour".to_owned(), Value::from("red"))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     Some(kit_in(target().join("test-code"), real(), &[path], &[grant], loopback).await)
 }
@@ -81,6 +82,7 @@ async fn two_plugins_with_a_setting_of_one_name_each_read_their_own() {
         settings: BTreeMap::from([("colour".to_owned(), Value::from(colour))]),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     let other = component("hostile");
     let grants = [grant("javascript", &path, "green"), grant("hostile", &other, "blue")];

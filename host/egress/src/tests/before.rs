@@ -17,7 +17,7 @@ async fn what_no_route_grants_is_refused_before_anyone_is_dialled() {
         case.request = request;
         let refused = case.refused().await;
         assert!(matches!(refused, Refused::NotGranted { .. }) && !refused.request_left(), "{refused}");
-        assert!(refused.to_string().contains(&format!("`GET|POST {origin}/page`")), "{refused}");
+        assert!(refused.to_string().contains(&format!("`GET|POST {origin}/page and below`")), "{refused}");
     }
     assert_untouched(listener).await;
 }
@@ -219,7 +219,7 @@ async fn may_be_dialled(addresses: &str) -> bool {
 fn is_granted(address: &str) -> bool {
     let routes = Case::get("https://api.example.com").routes;
     let routes: Vec<_> =
-        routes.into_iter().map(|route| Route { path_prefix: "/".to_owned(), ..route }).collect();
+        routes.into_iter().map(|route| Route { path: event::RoutePath::every(), ..route }).collect();
     judge_url(address, &[])
         .is_ok_and(|target| crate::route::route_for(&Method::GET, &target, &routes).is_ok())
 }

@@ -21,6 +21,9 @@ pub struct EffectIntended {
     /// The person whose account it uses, if it uses one: it is read back with the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<PrincipalId>,
+    /// Whether it changes the record alone, in one commit with its outcome: while no outcome stands, nothing of it does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inside: bool,
 }
 
 /// The change happened.

@@ -1,6 +1,6 @@
 //! Policies, prices, budgets and plugins, as facts.
 
-use crate::{AppliesTo, Digest, NanoUsd, PrincipalId, SeatId};
+use crate::{AppliesTo, Digest, NanoUsd, PrincipalId, RoutePath, SeatId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -170,6 +170,9 @@ pub struct PluginInstalled {
     /// The folders its manifest asks for, when a command installed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<DirectoryAsked>,
+    /// What of the office its manifest asks for, when a command installed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handles: Vec<Handle>,
     /// The documents of GraphQL that its reads send, when a command installed it. Without any, a read sends whatever the
     /// grant of its path lets out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -251,8 +254,9 @@ pub struct Route {
     pub methods: Vec<String>,
     /// Scheme, host and port, such as `https://api.example.com`.
     pub origin: String,
-    /// What the path must start with; `/` allows every path.
-    pub path_prefix: String,
+    /// Which paths.
+    #[serde(flatten)]
+    pub path: RoutePath,
     /// Reference of the credential that is put into requests on this route, under the guest.
     pub credential: Option<String>,
 }
@@ -266,6 +270,45 @@ pub struct Directory {
     pub path: String,
     /// Whether the guest may also write there.
     pub write: bool,
+}
+
+/// What of the office itself a call may be given. Each is one thing that is in play for that call, and leads to no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Handle {
+    /// The conversation it is made in: what was said there.
+    Place,
+    /// The seat that makes it: its own turns there, and the seats there are.
+    Seat,
+    /// The budgets it is held on, to be looked at.
+    Purse,
+    /// What waits in the conversation: for a person's yes, for an answer, for a moment.
+    Agenda,
+    /// What its seat may wish: to look again, to ask another seat, to answer one.
+    Wishes,
+}
+
+impl Handle {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Place, Self::Seat, Self::Purse, Self::Agenda, Self::Wishes];
+
+    /// The word that manifests and grants use.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Place => "place",
+            Self::Seat => "seat",
+            Self::Purse => "purse",
+            Self::Agenda => "agenda",
+            Self::Wishes => "wishes",
+        }
+    }
+
+    /// The handle of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|handle| handle.word() == word)
+    }
 }
 
 /// The operator granted a plugin what it may reach. Replaces what was granted before.
@@ -282,6 +325,9 @@ pub struct PluginGranted {
     /// Folders it may see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<Directory>,
+    /// What of the office its calls may be given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handles: Vec<Handle>,
     /// Why it was granted anew after it was revoked; empty for a grant of the configuration.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,

@@ -65,6 +65,23 @@ pub enum TurnEnding {
     OutOfTime,
 }
 
+impl TurnEnding {
+    /// One word, as the record has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Silent => "silent",
+            Self::Refused => "refused",
+            Self::DeniedAgain => "denied_again",
+            Self::StepsSpent => "steps_spent",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::OutOfTime => "out_of_time",
+        }
+    }
+}
+
 /// A turn ended. Its words, as those of its steps, are of everyone whose words it was shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnEnded {

@@ -130,6 +130,7 @@ fn a_component_that_was_revoked_is_granted_by_nobody_and_another_is() {
         settings: BTreeMap::new(),
         directories: Vec::new(),
         reason: String::new(),
+        handles: Vec::new(),
     };
     for (who, seat) in [(PrincipalId::host(), None), (agent("a"), Some("a"))] {
         assert_eq!(asked(&rows, who.clone(), seat, grant(&good)), Verdict::May);

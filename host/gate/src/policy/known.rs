@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_the_record_keeps_of_the_tools_makes_the_same_schema() {
-        let plugins = ["web", "slack", "terminal"].map(|plugin| PluginInstalled {
+        let plugins = ["web", "slack", "terminal", "office"].map(|plugin| PluginInstalled {
             plugin: plugin.into(),
             version: "1".into(),
             digest: Digest::of(plugin.as_bytes()),
@@ -136,6 +136,7 @@ mod tests {
             directories: Vec::new(),
             graphql_reads: Vec::new(),
             signed_by: None,
+            handles: Vec::new(),
         });
         let known = Known::of(&plugins);
         assert!(known.missing.is_empty());

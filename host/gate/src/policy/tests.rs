@@ -117,6 +117,33 @@ pub(super) fn tools() -> Vec<Arc<ToolSpec>> {
         tool("slack.assistant-thread", EffectClass::External, to("/channel"), object(prompts, &["channel"])),
         tool("terminal.say", EffectClass::Write, to("/session"), say),
     ]
+    .into_iter()
+    .chain(office())
+    .collect()
+}
+
+/// The office's own verbs.
+fn office() -> impl Iterator<Item = Arc<ToolSpec>> {
+    let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
+    let said = object(json!({"find": text, "before": number, "limit": number}), &[]);
+    let ask =
+        object(json!({"seat": text, "wanted": text, "minutes": number}), &["seat", "wanted", "minutes"]);
+    let answer = object(json!({"request": text, "answer": text}), &["request", "answer"]);
+    let reads = [
+        ("office.said", said),
+        ("office.seats", object(json!({}), &[])),
+        ("office.turns", object(json!({"limit": number}), &[])),
+        ("office.budgets", object(json!({}), &[])),
+        ("office.waiting", object(json!({}), &[])),
+    ];
+    let writes = [
+        ("office.look-again", object(json!({"minutes": number}), &["minutes"])),
+        ("office.ask", ask),
+        ("office.answer", answer),
+    ];
+    let reads = reads.into_iter().map(|(name, schema)| (name, EffectClass::Read, schema));
+    let writes = writes.into_iter().map(|(name, schema)| (name, EffectClass::Write, schema));
+    reads.chain(writes).map(|(name, effect, schema)| tool(name, effect, Touches::Plugin, schema))
 }
 
 pub(super) fn models() -> Vec<Arc<ModelSpec>> {

@@ -3,13 +3,12 @@
 
 use event::{
     Actor, AppliesTo, BudgetSet, Digest, Event, EventId, Expected, Fact, GlobalPosition, Label, NanoUsd,
-    Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, Route,
-    SeatCreated, SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
+    Origin, Period, PolicyApplied, PolicyText, Price, PricesListed, PrincipalId, Proposed, SeatCreated,
+    SeatHeld, SeatId, StreamName, Timestamp, Topic, TurnId, Usage,
 };
 use gate::{
-    ApprovalTimes, Call, Catalogue, EffectClass, Failure, FailureKind, Gate, GateError, GateParts,
-    InferRequest, InferResponse, Message, ModelSpec, Output, Part, Passed, Payload, Permit, Reach, Reached,
-    Resource, Role, StopReason, ToolSpec, Touches,
+    ApprovalTimes, Call, EffectClass, Failure, FailureKind, Gate, GateError, GateParts, InferRequest,
+    InferResponse, Message, Output, Part, Passed, Payload, Permit, Reach, Reached, Role, StopReason,
 };
 use record::{Append, Clock, Record};
 use serde_json::{Value, json};
@@ -19,6 +18,11 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
+
+#[path = "shelf.rs"]
+mod shelf;
+
+pub use shelf::Shelf;
 
 pub const NOON: i64 = 1_800_000_000_000;
 
@@ -47,8 +51,12 @@ pub struct World {
     answers: Mutex<VecDeque<Reached>>,
     tool_answers: Mutex<VecDeque<Reached>>,
     meanwhile: Mutex<Option<Meanwhile>>,
+    uses: Mutex<Option<Uses>>,
     sign: watch::Sender<bool>,
 }
+
+/// What a component does with what of the office it is given.
+pub type Uses = fn(gate::Verbs, String, Payload) -> Pin<Box<dyn Future<Output = Reached> + Send>>;
 
 /// What happens once while a model is asked.
 pub type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
@@ -60,6 +68,7 @@ impl Default for World {
             answers: Mutex::default(),
             tool_answers: Mutex::default(),
             meanwhile: Mutex::default(),
+            uses: Mutex::default(),
             sign: watch::Sender::new(true),
         }
     }
@@ -68,6 +77,11 @@ impl Default for World {
 impl World {
     pub fn reached(&self) -> Vec<(String, Value)> {
         self.reached.lock().unwrap().clone()
+    }
+
+    /// Lets components do this with what of the office they are given.
+    pub fn uses(&self, uses: Uses) {
+        *self.uses.lock().unwrap() = Some(uses);
     }
 
     /// Lets this happen while the next call of a model is under way.
@@ -103,6 +117,10 @@ impl Reach for World {
             Payload::Infer(_) => Value::Null,
         };
         self.reached.lock().unwrap().push((permit.tool().to_owned(), input));
+        if let Some(verbs) = permit.verbs() {
+            let uses = *self.uses.lock().unwrap();
+            return uses.unwrap()(verbs.clone(), permit.tool().to_owned(), permit.payload().clone()).await;
+        }
         match permit.payload() {
             Payload::Tool(_) => {
                 let answer = self.tool_answers.lock().unwrap().pop_front();
@@ -182,95 +200,6 @@ pub fn budget(applies_to: AppliesTo, period: Period, limit: NanoUsd) -> BudgetSe
 
 pub fn usd(dollars: &str) -> NanoUsd {
     NanoUsd::from_dollars(dollars).unwrap()
-}
-
-/// The tools: `slack.post` of an effect class, `slack.identity` and `terminal.say`.
-pub struct Shelf {
-    pub post: EffectClass,
-    pub component: Digest,
-}
-
-impl Catalogue for Shelf {
-    fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        let text = json!({"type": "string"});
-        let spec = |name: &str, effect, touches, properties: Value| {
-            Arc::new(ToolSpec {
-                name: name.to_owned(),
-                plugin: name.split('.').next().unwrap().to_owned(),
-                digest: self.component.clone(),
-                description: String::new(),
-                input_schema: json!({"type": "object", "properties": properties}),
-                output_schema: json!({}),
-                effect,
-                touches,
-                price_key: None,
-                exact: false,
-                recall: false,
-            })
-        };
-        let to = |pointer: &str| Touches::Destination(vec![pointer.to_owned()]);
-        let card = |name: &str| spec(name, EffectClass::External, to("/channel"), json!({"channel": text}));
-        let can_recall = |spec: Arc<ToolSpec>| Arc::new(ToolSpec { recall: true, ..spec.as_ref().clone() });
-        vec![
-            card("slack.card"),
-            card("slack.card-update"),
-            card("slack.ask"),
-            card("slack.ask-update"),
-            card("slack.complete"),
-            card("slack.progress"),
-            card("slack.progress-change"),
-            card("slack.progress-end"),
-            card("slack.status"),
-            card("slack.assistant-thread"),
-            card("slack.whisper"),
-            Arc::new(gate::recall_spec("slack", &self.component)),
-            spec("slack.emoji", EffectClass::Read, Touches::Plugin, json!({})),
-            spec("slack.file", EffectClass::Read, Touches::Plugin, json!({"file": text})),
-            spec("slack.home", EffectClass::External, to("/user"), json!({"user": text})),
-            spec("slack.form", EffectClass::External, to("/user"), json!({"user": text})),
-            spec("slack.begin", EffectClass::External, to("/to"), json!({"to": text, "text": text})),
-            spec("slack.identity", EffectClass::Read, Touches::Plugin, json!({})),
-            can_recall(spec("slack.post", self.post, to("/channel"), json!({"channel": text, "text": text}))),
-            spec("slack.react", EffectClass::External, to("/channel"), json!({"channel": text})),
-            spec("terminal.say", EffectClass::Write, to("/session"), json!({"session": text, "text": text})),
-            spec("web.fetch", EffectClass::Read, Touches::OriginOf("/url".into()), json!({"url": text})),
-        ]
-    }
-
-    fn models(&self) -> Vec<Arc<ModelSpec>> {
-        vec![Arc::new(ModelSpec {
-            name: MODEL.to_owned(),
-            plugin: "scripted".to_owned(),
-            digest: self.component.clone(),
-            window_tokens: 1_000_000,
-            output_tokens_max: OUTPUT_TOKENS_MAX,
-            price_key: MODEL.to_owned(),
-            media: Vec::new(),
-        })]
-    }
-
-    fn call_ms_max(&self, _name: &str) -> Option<u64> {
-        Some(CALL_MS_MAX)
-    }
-
-    fn routes(&self, _plugin: &str) -> Vec<Route> {
-        Vec::new()
-    }
-
-    fn resource(&self, tool: &ToolSpec, input: &Value) -> Result<Resource, String> {
-        match &tool.touches {
-            Touches::Destination(pointers) => {
-                let at = |pointer: &String| input.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-                let parts: Option<Vec<String>> = pointers.iter().map(at).collect();
-                parts.map(|parts| Resource::Destination(parts.join(":"))).ok_or("no destination".to_owned())
-            }
-            _ => Ok(Resource::Plugin(tool.plugin.clone())),
-        }
-    }
-
-    fn check_input(&self, _tool: &ToolSpec, _input: &Value) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 pub struct Office {

@@ -10,6 +10,7 @@ mod children;
 mod classify;
 mod effects;
 mod kit;
+mod office;
 mod purse;
 mod refusals;
 mod together;

@@ -18,6 +18,7 @@ fn long_page(n: &str) -> Passed {
                 output: gate::Output::Tool(serde_json::json!({"title": n, "text": text})),
                 label,
                 receipts,
+                of: std::collections::BTreeSet::new(),
             }
         }
         other => other,

@@ -144,6 +144,7 @@ async fn a_result_that_the_record_would_change_is_a_failed_step_and_not_the_end(
             output: gate::Output::Tool(json!({"id": 9_007_199_254_740_993_u64})),
             label: event::Label::public_untrusted(),
             receipts: Vec::new(),
+            of: std::collections::BTreeSet::new(),
         },
         _ if answers(asked) == 0 => model(vec![fetch("c", "http://site.example/")]),
         _ => model(vec![finish("It gave a number I cannot keep.")]),
