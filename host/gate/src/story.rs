@@ -189,6 +189,7 @@ impl Story {
             input: self.personal(call.input()),
             content: self.content.clone(),
             account: admission.account.clone(),
+            workspace: call.unnamed_workspace().map(str::to_owned),
         };
         self.say("effect.intended", self.label.clone(), fact)
     }

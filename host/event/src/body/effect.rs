@@ -21,6 +21,9 @@ pub struct EffectIntended {
     /// The person whose account it uses, if it uses one: it is read back with the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<PrincipalId>,
+    /// The workspace it is made in, where its arguments do not say: it is read back there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// The change happened.

@@ -97,6 +97,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         input: input.into(),
         content: Digest::of(b""),
         account: None,
+        workspace: None,
     };
     state(record, n, intended).await;
     state(record, n, EffectSent { effect, reference: json!({}) }).await;

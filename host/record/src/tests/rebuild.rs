@@ -149,6 +149,7 @@ fn effect_fact() -> impl Strategy<Value = Fact> {
                 input: value.into(),
                 content,
                 account: None,
+                workspace: None,
             }
             .into()
         }

@@ -100,6 +100,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             input: value(),
             content: digest.clone(),
             account: None,
+            workspace: None,
         }
         .into(),
         EffectFailed { effect: effect.clone(), reason: text() }.into(),
