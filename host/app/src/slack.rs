@@ -237,7 +237,7 @@ async fn examine_token(config: &Config, token: &str, found: &mut impl FnMut(Weig
 
 /// Who the token is, and its scopes where Slack says them.
 async fn who(config: &Config, token: &str) -> Result<(Value, Option<BTreeSet<String>>)> {
-    let sockets = Sockets::of(config, Arc::new(egress::SystemResolver))?;
+    let sockets = Sockets::of(config, Arc::new(egress::SystemResolver), None)?;
     let url = format!("{}auth.test", sockets.api());
     let route = Route {
         methods: vec!["GET".to_owned()],
