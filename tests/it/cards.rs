@@ -304,7 +304,7 @@ async fn a_click_and_an_answer_from_before_a_restart_are_acted_on_once_after_it(
         installs: None,
         clock: rest.clock.clone(),
         journal: None,
-        socket: None,
+        sockets: Vec::new(),
     };
     let listening = tokio::spawn(front::listen(listener, front::router(front), std::future::pending()));
     let payload = click(&card, OWNER, "approval.yes", |_| {});

@@ -13,6 +13,7 @@ use tests::provider::{Play, chat, data, error, event, messages, responses, strea
 use tests::slack::app_mention;
 use tests::{Kit, Office, Provider};
 
+mod changed;
 mod faults;
 mod files;
 mod oracle;

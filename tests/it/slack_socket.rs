@@ -5,7 +5,7 @@ use event::Fact;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use tests::python::python;
-use tests::slack::app_mention;
+use tests::slack::{TEAM, TOKEN, app_mention, from_team};
 use tests::socket::{APP_TOKEN, Socket};
 use tests::{Kit, host};
 
@@ -39,6 +39,53 @@ async fn a_mention_over_the_socket_is_acknowledged_and_answered_and_a_renewed_co
     assert!(!format!("{events:?}").contains(APP_TOKEN));
     office.stop().await;
     socket.until("every connection ended", |socket| socket.connections().1 == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_app_has_a_socket_of_its_own_which_speaks_for_its_own_workspaces_alone() {
+    const OTHER: &str = "T02OTHER";
+    const OTHER_TOKEN: &str = "xoxb-other-token-0123456789";
+    const OTHER_APP_TOKEN: &str = "xapp-1-A02OTHER-0123456789";
+    let (one, other) = (Socket::serve().await, Socket::serve().await);
+    let mut kit = Kit::new().await;
+    kit.slack.set_sockets(&one);
+    kit.slack.set_socket_of(OTHER_APP_TOKEN, &other);
+    kit.slack.installs.join(OTHER, OTHER_TOKEN);
+    kit.loopback.extend([one.origin.clone(), other.origin.clone()]);
+    for (file, value) in [("other-token", OTHER_TOKEN), ("other-app-token", OTHER_APP_TOKEN)] {
+        std::fs::write(kit.folder().join(file), value).unwrap();
+    }
+    kit.credentials = format!(
+        "\"slack.bot-token@{OTHER}\" = {{ file = \"other-token\" }}\n\"slack.app-token@{OTHER}\" = {{ file = \
+         \"other-app-token\" }}\n"
+    );
+    kit.slack_more = format!("socket = true\n[[slack.workspace]]\nteam = \"{OTHER}\"\nsocket = true\n");
+    let office = kit.open().await;
+    for socket in [&one, &other] {
+        socket.until("a connection", |socket| socket.connections().0 == 1).await;
+    }
+    let asks = |id: &str, team: &str| {
+        let user = if team == OTHER { tests::installs::Member::of(OTHER).user } else { "U0BOT".to_owned() };
+        let ts = format!("{}.000001", id.len());
+        from_team(app_mention(id, "C01", "U01ALICE", &ts, &format!("<@{user}> hello")), team)
+    };
+    // Each of the other's: neither recorded nor acknowledged, and signed by the first app neither.
+    one.say(1, &envelope("x", asks("Ev1", OTHER)));
+    other.say(1, &envelope("y", asks("Ev22", TEAM)));
+    assert_eq!(office.deliver(&asks("Ev333", OTHER)).await, 401);
+    one.say(1, &envelope("a", asks("Ev4444", TEAM)));
+    other.say(1, &envelope("b", asks("Ev55555", OTHER)));
+    let events = office.until_turns_ended(2).await;
+    one.until("an acknowledgement", |socket| socket.acknowledged() == ["a"]).await;
+    other.until("an acknowledgement", |socket| socket.acknowledged() == ["b"]).await;
+    let deliveries = events.iter().filter(|event| matches!(event.fact, Fact::DeliveryReceived(_))).count();
+    let posts = (kit.slack.posts_with(TOKEN).len(), kit.slack.posts_with(OTHER_TOKEN).len());
+    assert_eq!((deliveries, posts), (2, (1, 1)));
+    office.stop().await;
+    let config = kit.write();
+    std::fs::remove_file(kit.folder().join("other-app-token")).unwrap();
+    let doctor = String::from_utf8(host::run(&config, &["doctor"]).stdout).unwrap();
+    assert!(doctor.contains("`slack.app-token@T02OTHER` is missing"), "{doctor}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -54,8 +54,50 @@ impl Collector {
             .expect("no trace arrived")
     }
 
+    /// Requests until one holds the span of a turn: the first with all spans of that turn's trace, and how many
+    /// requests of the trace there were.
+    fn turn(&self) -> (Value, usize) {
+        let mut before: Vec<Value> = Vec::new();
+        loop {
+            let told = self.next();
+            let root = spans(&told)
+                .into_iter()
+                .find(|span| span["name"].as_str().unwrap().starts_with("invoke_agent"));
+            before.push(told);
+            let Some(root) = root else { continue };
+            let of_it = |told: &&Value| spans(told).iter().any(|span| span["trace"] == root["trace"]);
+            let requests: Vec<&Value> = before.iter().filter(of_it).collect();
+            let all: Vec<Value> = requests.iter().flat_map(|told| spans(told)).collect();
+            let strange: Vec<Value> =
+                before.iter().flat_map(|told| told["strange"].as_array().unwrap().clone()).collect();
+            let mut whole = requests[0].clone();
+            (whole["spans"], whole["strange"]) = (all.into(), strange.into());
+            return (whole, requests.len());
+        }
+    }
+
+    /// The span of a duty of this kind, when it comes.
+    fn duty(&self, kind: &str) -> Value {
+        loop {
+            let duty =
+                spans(&self.next()).into_iter().find(|span| span["attributes"]["chancery.duty"] == kind);
+            if let Some(duty) = duty {
+                return duty;
+            }
+        }
+    }
+
+    /// Whether no span of a turn or of a step comes within a second.
     fn is_silent(&self) -> bool {
-        tokio::task::block_in_place(|| self.told.recv_timeout(Duration::from_secs(1))).is_err()
+        let quiet = || self.told.recv_timeout(Duration::from_secs(1));
+        tokio::task::block_in_place(|| {
+            while let Ok(told) = quiet() {
+                if spans(&told).iter().any(|span| span["attributes"].get("chancery.duty").is_none()) {
+                    return false;
+                }
+            }
+            true
+        })
     }
 }
 
@@ -90,7 +132,8 @@ async fn a_turn_is_one_trace_with_the_names_of_the_conventions_and_nobodys_words
     let kit = kit(&collector, "").await;
     let office = kit.open().await;
     office.deliver(&ask(&kit, 1)).await;
-    let told = collector.next();
+    let (told, requests) = collector.turn();
+    assert!(requests > 1, "steps come before their turn has ended");
     let spans = spans(&told);
     assert_eq!(told["strange"], serde_json::json!([]), "names that the conventions do not have");
 
@@ -158,16 +201,23 @@ async fn what_a_busy_collector_did_not_take_comes_later_once_and_in_order() {
     office.until_turns_ended(1).await;
     office.deliver(&ask(&kit, 2)).await;
     office.until_turns_ended(2).await;
-    let (first, second) = (spans(&collector.next()), spans(&collector.next()));
+    let (first, second) = (spans(&collector.turn().0), spans(&collector.turn().0));
     assert_ne!(first[0]["trace"], second[0]["trace"]);
     assert!(first[0]["began"].as_u64() < second[0]["began"].as_u64());
+    for spans in [&first, &second] {
+        let mut ids: Vec<&str> = spans.iter().map(|span| span["id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), spans.len(), "each once");
+        assert_eq!(with(spans, "gen_ai.operation.name", "invoke_agent").len(), 1);
+    }
     assert_eq!(first[0]["resource"]["service.name"], "my-office");
     office.stop().await;
     // What was taken is not sent again by the next start; what ends after it is.
     let office = kit.open().await;
     assert!(collector.is_silent());
     office.deliver(&ask(&kit, 3)).await;
-    assert_eq!(spans(&collector.next())[0]["name"], "invoke_agent seat_front-desk");
+    assert_eq!(with(&spans(&collector.turn().0), "gen_ai.operation.name", "invoke_agent").len(), 1);
     office.stop().await;
 }
 
@@ -186,9 +236,30 @@ async fn turns_go_on_without_a_collector_and_its_credential_goes_to_it_alone() {
     // The next start finds a collector, and the trace of before.
     kit.more = kit.more.replace("http://127.0.0.1:9", &collector.origin);
     let office = kit.open().await;
-    let told = collector.next();
+    let (told, _) = collector.turn();
     assert_eq!(told["authorization"], "Bearer otlp-token-0123456789-long");
     assert_eq!(with(&spans(&told), "gen_ai.operation.name", "invoke_agent").len(), 1);
     assert!(kit.site.asked().iter().all(|asked| asked.authorization.is_none()));
+    office.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_duty_of_the_host_is_a_span_and_one_that_is_made_for_a_turn_hangs_below_it() {
+    let collector = Collector::serve(&[]).await;
+    let kit = kit(&collector, "[converse]\nmodel = \"scripted/story\"\nmode = \"proactive\"\n").await;
+    let office = kit.open().await;
+    // What nobody addressed to the office is weighed by a model: a trace by itself.
+    office
+        .deliver(&message("Ev1", "C01GEN", "U01ALICE", "1700000001.000100", "the-secret-plan is late"))
+        .await;
+    let weighed = collector.duty("triage");
+    assert_eq!((&weighed["name"], &weighed["kind"]), (&"chat story".into(), &"SPAN_KIND_CLIENT".into()));
+    assert_eq!(
+        (&weighed["parent"], &weighed["attributes"]["gen_ai.operation.name"]),
+        (&"".into(), &"chat".into())
+    );
+    assert!(weighed["attributes"]["gen_ai.usage.input_tokens"].as_i64().unwrap() > 0, "{weighed}");
+    assert!(marks(&weighed).contains(&"hold.settled"), "{weighed}");
+    assert!(!weighed.to_string().contains("the-secret-plan"));
     office.stop().await;
 }

@@ -247,7 +247,7 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
             installs: app::workspaces::installs(&built).unwrap(),
             clock: built.clock.clone(),
             journal: None,
-            socket: None,
+            sockets: Vec::new(),
         };
         let (stopping, stop) = watch::channel(false);
         let mut stopped = stop.clone();
@@ -262,8 +262,8 @@ grants = ["slack.identity", "slack.recall", "slack.card", "slack.card-update", "
         let listening = tokio::spawn(front::listen(listener, routes, until));
         let office = built.clone();
         let running = tokio::spawn(async move {
-            let (line, _) = watch::channel(front::slack::socket::Line::default());
-            let socket = app::serve::socket(office.clone(), line, stop.clone());
+            let (lines, _) = app::serve::sockets(&office.config);
+            let socket = app::serve::socket(office.clone(), lines, stop.clone());
             tokio::try_join!(app::serve::run(office.clone(), stop), socket).map(|_| ())
         });
         Office { built, url, stopping, listening, running, _folder: self.folder.clone() }

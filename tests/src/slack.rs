@@ -59,6 +59,8 @@ struct Inner {
     reactions: Vec<Value>,
     homes: Vec<Value>,
     sockets: Option<String>,
+    /// The same for the apps that come with these tokens.
+    own_sockets: BTreeMap<String, String>,
     /// Files by id: what is said of each.
     files: BTreeMap<String, Value>,
     /// What stands at each address of a file.
@@ -93,6 +95,7 @@ impl Slack {
             reactions: Vec::new(),
             homes: Vec::new(),
             sockets: None,
+            own_sockets: BTreeMap::new(),
             files: BTreeMap::new(),
             contents: BTreeMap::new(),
             mood: Mood::Good,
@@ -169,6 +172,12 @@ impl Slack {
     /// What one person was told.
     pub fn whispers(&self) -> Vec<Value> {
         self.inner.lock().unwrap().whispers.clone()
+    }
+
+    /// Whoever asks for an address of a connection with `token` gets one of `socket`.
+    pub fn set_socket_of(&self, token: &str, socket: &crate::socket::Socket) {
+        let origin = socket.origin.replacen("http://", "ws://", 1);
+        self.inner.lock().unwrap().own_sockets.insert(format!("Bearer {token}"), origin);
     }
 
     /// Who asks for an address of a connection here gets one of `socket`.
@@ -274,7 +283,11 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
     }
     let ts = {
         let mut inner = inner.lock().unwrap();
-        inner.posts.push(body.0.clone());
+        let mut post = body.0.clone();
+        if gone == Some(live::Gone::Strays) {
+            post.as_object_mut().unwrap().remove("thread_ts");
+        }
+        inner.posts.push(post);
         let sender = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
         inner.senders.push(sender.to_owned());
         inner.arrived.push(record::Clock::now(&record::SystemClock).0);
@@ -291,8 +304,7 @@ async fn post_message(State(inner): Shared, headers: HeaderMap, body: String) ->
     if gone == Some(live::Gone::Strays) {
         message.as_object_mut().unwrap().remove("thread_ts");
     }
-    let answer =
-        axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
+    let answer = axum::Json(json!({"ok": true, "channel": body["channel"], "ts": ts, "message": message}));
     live::on_its_way(fault, answer.into_response()).await
 }
 
@@ -324,9 +336,12 @@ async fn history(State(inner): Shared, headers: HeaderMap, RawQuery(query): RawQ
     let ms =
         |name: &str| (asked.get(name).and_then(|text| text.parse::<f64>().ok())).map(|s| (s * 1e3) as i64);
     let within = ms("oldest").unwrap_or(0)..=ms("latest").unwrap_or(i64::MAX);
+    // One message is asked for by its ts.
+    let one = asked.get("oldest").filter(|oldest| asked.get("latest") == Some(oldest));
+    let is_within = |n: usize, at: &i64| one.map_or_else(|| within.contains(at), |ts| ts_of(n + 1) == *ts);
     let posts = inner.posts.iter().zip(&inner.arrived).enumerate();
     let mut found: Vec<Value> = posts
-        .filter(|(_, (post, at))| post["channel"] == asked["channel"].as_str() && within.contains(*at))
+        .filter(|(n, (post, at))| post["channel"] == asked["channel"].as_str() && is_within(*n, at))
         .filter(|(n, _)| !live::is_deleted(&inner, &ts_of(n + 1)))
         .filter(|(_, (post, _))| post["thread_ts"].as_str() == asked.get("ts").map(String::as_str))
         .map(|(n, (post, _))| {
@@ -381,7 +396,9 @@ async fn react(State(inner): Shared, headers: HeaderMap, body: axum::Json<Value>
 
 async fn sockets(State(inner): Shared, headers: HeaderMap) -> Response {
     note_token(&inner, &headers);
-    match &inner.lock().unwrap().sockets {
+    let token = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let inner = inner.lock().unwrap();
+    match inner.own_sockets.get(token).or(inner.sockets.as_ref()) {
         Some(origin) => {
             axum::Json(json!({"ok": true, "url": format!("{origin}/link/?ticket=01")})).into_response()
         }

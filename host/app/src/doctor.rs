@@ -176,11 +176,14 @@ fn slack(config: &Config) -> Vec<Finding> {
         Err(error) => of("slack", Err(error)),
     }];
     let vault = wire::vault(config);
-    let mut needs = Vec::new();
-    if slack.socket {
-        let token = crate::socket::TOKEN;
-        needs.push((token, "`[slack] socket = true` opens connections with it: the app-level token, xapp-…"));
-    }
+    let tokens: Vec<String> =
+        config.sockets().iter().map(|app| crate::socket::token_of(app.as_deref())).collect();
+    let mut needs: Vec<(&str, &str)> = tokens
+        .iter()
+        .map(|token| {
+            (token.as_str(), "`socket = true` opens connections with it: the app-level token, xapp-…")
+        })
+        .collect();
     if slack.install.is_some() {
         let secret = crate::workspaces::CLIENT_SECRET;
         needs.push((secret, "`[slack.install]` exchanges codes with it: the Client Secret of the app"));
@@ -202,6 +205,7 @@ fn credentials(config: &Config) -> Vec<Finding> {
             Err(error) => fatal("credential", error.to_string()),
         })
         .collect();
+    findings.extend(kept(&vault));
     for plugin in &config.plugins {
         for reference in plugin.routes.iter().filter_map(|route| route.credential.as_deref()) {
             // Where it is installed over Slack's pages, or is in other workspaces, it may have none of this name.
@@ -217,6 +221,20 @@ fn credentials(config: &Config) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The tokens that services gave to the office.
+fn kept(vault: &vault::Vault) -> Vec<Finding> {
+    let unsealed = vault.unsealed();
+    let one = |reference: String| match vault.get(&reference) {
+        Err(error) => of("token", Err(error.into())),
+        Ok(_) if unsealed.contains(&reference) => warning(
+            "token",
+            format!("`{reference}` is kept and not sealed; the next start of `serve` seals it"),
+        ),
+        Ok(_) => good("token", format!("`{reference}` is kept, sealed")),
+    };
+    vault.kept().into_iter().map(one).collect()
 }
 
 fn installable(config: &Config) -> bool {

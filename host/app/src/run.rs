@@ -9,7 +9,6 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use event::PrincipalId;
-use front::slack::socket::Line;
 use front::{Front, Look, Session, chat, router};
 use gate::Answer;
 use record::Status;
@@ -88,7 +87,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
     let journal = journal::open(&office).await?;
     let (stopping, stop) = watch::channel(false);
     let (tell, status) = watch::channel(Status::default());
-    let (line, heard) = watch::channel(Line::default());
+    let (lines, sockets) = serve::sockets(&office.config);
     let front = Front {
         record: office.record.clone(),
         host: PrincipalId::host(),
@@ -96,7 +95,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         installs: workspaces::installs(&office)?,
         clock: office.clock.clone(),
         journal: journal.is_some().then_some(status),
-        socket: office.config.has_socket().then_some(heard),
+        sockets,
     };
     let linked = account::Linked::of(&office.config, &office.record, office.clock.clone())?;
     let routes = match linked {
@@ -132,7 +131,7 @@ async fn serve_office(path: &Path, drill: bool) -> Result<ExitCode> {
         stopping.send_replace(true);
         Ok::<_, anyhow::Error>(())
     };
-    let socket = serve::socket(office.clone(), line, stop.clone());
+    let socket = serve::socket(office.clone(), lines, stop.clone());
     let working = async {
         tokio::try_join!(listening, serve::run(office.clone(), stop), socket)?;
         // Nothing is appended from here on: the journal can be brought to the record's end.

@@ -3,6 +3,7 @@
 //! There is one queue: the record. Each loop looks at it when it has news and a few times a second besides, so
 //! whatever another process appended, or an earlier one left undone, is found.
 
+use crate::config::Config;
 use crate::lease::renewed;
 use crate::wire::Office;
 use crate::{live, seed, subject, workspaces};
@@ -10,7 +11,8 @@ use anyhow::{Context, Result};
 use attention::Wake;
 use converse::reply_to;
 use event::{
-    Event, EventId, Expected, Fact, Label, NodeStarted, PlaceKind, Proposed, SeatId, StreamName, TurnId,
+    Event, EventId, Expected, Fact, Label, MessageReceived, NodeStarted, PlaceKind, Proposed, SeatId,
+    StreamName, TurnId,
 };
 use fold::Projection;
 use fold::message::{TopicRow, Topics};
@@ -18,7 +20,7 @@ use fold::signal::{SignalRow, Signals};
 use fold::turn::TurnRow;
 use front::slack::socket::Line;
 use record::Lease;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -77,22 +79,63 @@ pub async fn run(office: Arc<Office>, stop: watch::Receiver<bool>) -> Result<()>
     Ok(())
 }
 
-/// Keeps Slack's socket open until `stop` says so; at once done where deliveries come over HTTP alone.
+/// One socket: of which app, and how it is.
+pub type Socket<T> = (Option<String>, T);
+/// Who keeps each says how it is.
+pub type Kept = Vec<Socket<watch::Sender<Line>>>;
+/// Who watches hears how each is.
+pub type Heard = Vec<Socket<watch::Receiver<Line>>>;
+
+/// The sockets that `config` wants.
+#[must_use]
+pub fn sockets(config: &Config) -> (Kept, Heard) {
+    let one = |app: Option<String>| {
+        let (tell, heard) = watch::channel(Line::default());
+        ((app.clone(), tell), (app, heard))
+    };
+    config.sockets().into_iter().map(one).unzip()
+}
+
+/// Keeps Slack's sockets open until `stop` says so; at once done where deliveries come over HTTP alone. Where Slack says
+/// that there will be none for a workspace's own app, that one is given up and the others go on.
 ///
 /// # Errors
-/// When Slack says that there will be none.
-pub async fn socket(
-    office: Arc<Office>,
-    line: watch::Sender<Line>,
-    stop: watch::Receiver<bool>,
-) -> Result<()> {
-    if !office.config.has_socket() {
-        return Ok(());
+/// When Slack says that there will be none for the office's one app.
+pub async fn socket(office: Arc<Office>, sockets: Kept, stop: watch::Receiver<bool>) -> Result<()> {
+    let mut kept = JoinSet::new();
+    for (app, line) in sockets {
+        let door =
+            crate::socket::Sockets::of(&office.config, Arc::new(egress::SystemResolver), app.as_deref())?;
+        let inbox = front::Inbox::new(office.record.clone(), event::PrincipalId::host());
+        let (speaks, stop) = (speaks(&office.config, app.clone()), stop.clone());
+        kept.spawn(async move {
+            let told = line.clone();
+            let kept = front::slack::socket::keep(Arc::new(door), (inbox, speaks), line, stop).await;
+            match (app, kept) {
+                (_, Ok(())) => Ok(()),
+                (None, Err(why)) => Err(anyhow::anyhow!("no socket to Slack: {why}")),
+                (Some(team), Err(why)) => {
+                    tracing::error!(team, why, "no socket for the app of this workspace, which is not heard");
+                    told.send_modify(|line| line.problem = Some(why));
+                    Ok(())
+                }
+            }
+        });
     }
-    let sockets = crate::socket::Sockets::of(&office.config, Arc::new(egress::SystemResolver))?;
-    let inbox = front::Inbox::new(office.record.clone(), event::PrincipalId::host());
-    let kept = front::slack::socket::keep(Arc::new(sockets), inbox, line, stop).await;
-    kept.map_err(|why| anyhow::anyhow!("no socket to Slack: {why}"))
+    while let Some(done) = kept.join_next().await {
+        done.context("a socket to Slack broke off")??;
+    }
+    Ok(())
+}
+
+/// For which workspaces an app speaks: for its own, or, as the office's one, for all that have none of their own.
+fn speaks(config: &Config, app: Option<String>) -> front::slack::socket::Speaks {
+    let own: BTreeSet<String> =
+        config.slack.iter().flat_map(|slack| &slack.workspaces).map(|one| one.team.clone()).collect();
+    Arc::new(move |team| match &app {
+        Some(app) => app == team,
+        None => !own.contains(team),
+    })
 }
 
 /// Waits for news of the record, at most [`LOOK_MS`]; false when it is time to stop.
@@ -309,12 +352,24 @@ async fn wants_drill(office: &Office, wake: &Wake, asked: Option<&Event>) -> Res
     Ok(false)
 }
 
+/// Whether an edit of a message asks for a drill where the message did not.
+async fn is_made_a_drill(office: &Office, event: &Event, message: &MessageReceived) -> Result<bool> {
+    let Some(topic) = message.place.topic() else { return Ok(false) };
+    let topic = office.record.row(Topics.name(), topic.as_str()).await?;
+    let topic: Option<TopicRow> = fold::decode(topic.as_ref());
+    let edit = topic.and_then(|topic| topic.edits.into_iter().find(|edit| edit.message == event.id));
+    let edits = office.record.events_at(&edit.into_iter().map(|edit| edit.at).collect::<Vec<_>>()).await?;
+    let asks = |event: &Event| matches!(&event.fact, Fact::MessageEdited(body) if office.manner.asks_a_drill(body.text.text()));
+    Ok(edits.iter().any(asks))
+}
+
 /// Whether what was said asks for a drill: at a terminal by the way it was started, in Slack by how it was classified.
 async fn asks_a_drill(office: &Office, asked: Option<&Event>) -> Result<bool> {
     let Some(event) = asked else { return Ok(false) };
     if let Fact::MessageReceived(message) = &event.fact
         && message.place.kind != PlaceKind::Terminal
-        && office.manner.asks_a_drill(message.text.text())
+        && (office.manner.asks_a_drill(message.text.text())
+            || is_made_a_drill(office, event, message).await?)
     {
         return Ok(true);
     }

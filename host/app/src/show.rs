@@ -160,6 +160,8 @@ fn conversation(fact: &Fact) -> Option<String> {
             format!("{} in {}: \"{}\"", short(author), short(&b.place.channel), short(b.text.text()))
         }
         Fact::MessageMerged(b) => format!("{} via {}", b.message, short(&b.via)),
+        Fact::MessageEdited(b) => format!("{} says now: \"{}\"", b.message, short(b.text.text())),
+        Fact::MessageDeleted(b) => format!("{} in {}", b.message, short(&b.place.channel)),
         Fact::TriageDecided(b) => {
             format!("{} about {} in {} ({}): {}", b.choice, b.message, short(&b.channel), b.mode, b.reason)
         }

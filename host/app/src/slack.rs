@@ -242,7 +242,7 @@ fn takes_files(route: &RouteConfig) -> bool {
 
 /// Who the token is, and its scopes where Slack says them.
 async fn who(config: &Config, token: &str) -> Result<(Value, Option<BTreeSet<String>>)> {
-    let sockets = Sockets::of(config, Arc::new(egress::SystemResolver))?;
+    let sockets = Sockets::of(config, Arc::new(egress::SystemResolver), None)?;
     let url = format!("{}auth.test", sockets.api());
     let route = Route {
         methods: vec!["GET".to_owned()],

@@ -18,8 +18,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The credential that opens connections.
+/// The credential that opens connections of the office's one app.
 pub const TOKEN: &str = "slack.app-token";
+
+/// The credential that opens connections of an app: of the one that is the workspace `team`'s own, or of the office's.
+#[must_use]
+pub fn token_of(team: Option<&str>) -> String {
+    team.map_or_else(|| TOKEN.to_owned(), |team| format!("{TOKEN}@{team}"))
+}
+
 /// Where Slack's API is, unless the setting `api` of the plugin `slack` says otherwise.
 const API: &str = "https://slack.com/api/";
 /// The method that gives the address of a connection.
@@ -34,18 +41,20 @@ pub struct Sockets {
     egress: Egress,
     api: String,
     loopback: Vec<String>,
+    token: String,
 }
 
 impl Sockets {
-    /// The way that `config` says.
+    /// The way that `config` says, for the app of the workspace `team`, or for the office's one.
     ///
     /// # Errors
     /// When egress cannot be set up.
-    pub fn of(config: &Config, resolver: Arc<dyn Resolve>) -> Result<Self> {
+    pub fn of(config: &Config, resolver: Arc<dyn Resolve>, team: Option<&str>) -> Result<Self> {
         Ok(Self {
             egress: wire::egress(config, resolver, Arc::new(wire::vault(config)), egress::STARTING_LIMITS)?,
             api: Self::api_of(config),
             loopback: config.egress.loopback.clone(),
+            token: token_of(team),
         })
     }
 
@@ -74,7 +83,7 @@ impl Sockets {
     async fn address(&self, deadline: Instant) -> Result<String, DoorError> {
         let url = format!("{}{METHOD}", self.api);
         let request = http::Request::post(&url).body(Bytes::new()).map_err(|e| later(e.to_string()))?;
-        let route = exact_route("POST", &url, Some(TOKEN.to_owned()))
+        let route = exact_route("POST", &url, Some(self.token.clone()))
             .ok_or_else(|| later("the setting `api` is no address"))?;
         let sent = self.egress.send(request, &[route], deadline).await.map_err(|e| later(e.to_string()))?;
         let wait = sent.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
@@ -92,8 +101,9 @@ impl Sockets {
                 | "missing_scope"
                 | "forbidden_team"),
             ) => Err(DoorError::Shut(format!(
-                "Slack does not open a connection with `{TOKEN}` (`{code}`): it is the app-level token, xapp-…, with \
-                 the scope connections:write"
+                "Slack does not open a connection with `{}` (`{code}`): it is the app-level token, xapp-…, with \
+                 the scope connections:write",
+                self.token
             ))),
             (_, code) => Err(DoorError::Later {
                 why: format!("{METHOD} was answered with status {} and `{code}`", sent.status.as_u16()),

@@ -41,5 +41,5 @@ pub async fn keep(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
 fn steerers(office: &Office) -> Result<Steerers> {
     let mut named = office.config.steering.named()?;
     named.insert(office.config.owner()?);
-    Ok(Steerers { named })
+    Ok(Steerers { named, manner: office.manner.clone() })
 }

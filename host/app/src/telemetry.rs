@@ -1,12 +1,14 @@
-//! The exporter of traces: follows the record, and sends each turn that has ended to a collector of OpenTelemetry.
+//! The exporter of traces: follows the record, and sends what has ended to a collector of OpenTelemetry: each step of a
+//! turn, then the turn, and the duties of the host.
 //!
 //! Off unless `[telemetry]` says where. The record is the queue: what a collector did not take is sent again, in order,
-//! also after a restart, and nothing waits for it. One host exports at a time, under a lease. Ids are derived from the
-//! turn's, so that a trace that is sent twice is one.
+//! also after a restart, and nothing waits for it. One host exports at a time, under a lease. Ids are derived from what
+//! a span is about, so that one that is sent twice is one.
 //!
-//! Deliberately absent: words of anybody (see `span`), turns that still run, duties outside turns, metrics and logs, and
-//! history from before the exporter was first switched on.
+//! Deliberately absent: words of anybody (see `span`), what has not ended, metrics and logs, and history from before the
+//! exporter was first switched on.
 
+mod duty;
 mod span;
 mod wire;
 
@@ -143,7 +145,7 @@ pub async fn keep(office: Arc<Office>, mut stop: watch::Receiver<bool>) -> Resul
     Ok(())
 }
 
-/// Exports the turns that ended since the cursor. `looked` is how far this host has looked.
+/// Exports what ended since the cursor. `looked` is how far this host has looked.
 async fn look(
     office: &Office,
     collector: &Collector,
@@ -156,9 +158,8 @@ async fn look(
     loop {
         let page = office.record.read_all(*looked, PAGE_EVENTS).await?;
         let Some(last) = page.last().map(|event| event.global_position) else { return Ok(Received::Done) };
-        let ended: Vec<(GlobalPosition, TurnId)> = page.iter().filter_map(ended).collect();
-        if !ended.is_empty() {
-            match export(office, collector, ended, stop).await? {
+        if page.iter().any(|event| is_end(event).is_some() || duty::may_close(event)) {
+            match export(office, collector, &page, stop).await? {
                 Received::Done => {}
                 later @ Received::Later(_) => return Ok(later),
             }
@@ -178,17 +179,58 @@ async fn begin(office: &Office) -> Result<GlobalPosition> {
     Ok(head)
 }
 
-fn ended(event: &Event) -> Option<(GlobalPosition, TurnId)> {
+/// What an event ends of a turn.
+fn is_end(event: &Event) -> Option<(&TurnId, Option<(u32, u32)>)> {
     match &event.fact {
-        Fact::TurnEnded(body) => Some((event.global_position, body.turn.clone())),
+        Fact::StepEnded(body) => Some((&body.turn, Some((body.step, body.attempt)))),
+        Fact::TurnEnded(body) => Some((&body.turn, None)),
         _ => None,
     }
+}
+
+/// Spans of one trace that are sent together.
+struct Parcel {
+    /// Where the last of what they are about stands.
+    at: GlobalPosition,
+    spans: Spans,
+}
+
+enum Spans {
+    /// Of a turn: those that are due.
+    Turn(TurnId, span::Due),
+    /// Of a duty: its trace, and itself.
+    Duty([u8; 16], Box<span::Span>),
+}
+
+/// What ended in `page`, in its order: what stands side by side of one turn together.
+async fn parcels(office: &Office, page: &[Event], after: GlobalPosition) -> Result<Vec<Parcel>> {
+    let mut parcels: Vec<Parcel> = Vec::new();
+    for event in page.iter().filter(|event| event.global_position > after) {
+        let at = event.global_position;
+        if let Some((turn, of_try)) = is_end(event) {
+            let same =
+                parcels.last_mut().filter(|last| matches!(&last.spans, Spans::Turn(of, _) if of == turn));
+            if same.is_none() {
+                parcels.push(Parcel { at, spans: Spans::Turn(turn.clone(), span::Due::default()) });
+            }
+            if let Some(Parcel { at: newest, spans: Spans::Turn(_, due) }) = parcels.last_mut() {
+                *newest = at;
+                due.tries.extend(of_try);
+                due.whole |= of_try.is_none();
+            }
+        } else if duty::may_close(event)
+            && let Some((trace, span)) = duty::span(&office.record, event).await?
+        {
+            parcels.push(Parcel { at, spans: Spans::Duty(trace, Box::new(span)) });
+        }
+    }
+    Ok(parcels)
 }
 
 async fn export(
     office: &Office,
     collector: &Collector,
-    ended: Vec<(GlobalPosition, TurnId)>,
+    page: &[Event],
     stop: &watch::Receiver<bool>,
 ) -> Result<Received> {
     let ttl_ms = office.config.office.lease_ms;
@@ -197,13 +239,11 @@ async fn export(
         return Ok(Received::Later(None));
     };
     let work = async {
-        for (at, turn) in ended {
-            if at <= office.record.cursor(NAME).await? {
-                continue;
-            }
-            let told = Told::read(&office.record, Some(turn.as_str())).await?;
+        // Another host may have come further.
+        for Parcel { at, spans } in parcels(office, page, office.record.cursor(NAME).await?).await? {
+            let Some(body) = request(office, collector, &spans).await? else { continue };
             let sent = tokio::select! {
-                sent = collector.send(request(office, collector, &told)) => sent?,
+                sent = collector.send(body) => sent?,
                 // It is sent again at the next start, under the same ids.
                 () = waited_after(stop.clone()) => Received::Later(None),
             };
@@ -230,11 +270,19 @@ async fn waited_after(mut stop: watch::Receiver<bool>) {
     tokio::time::sleep(Duration::from_millis(STOP_GRACE_MS)).await;
 }
 
-fn request(office: &Office, collector: &Collector, told: &Told) -> Vec<u8> {
+/// One request to the collector; nothing where there is no span in it.
+async fn request(office: &Office, collector: &Collector, spans: &Spans) -> Result<Option<Vec<u8>>> {
     let exporter = wire::Exporter {
         service: &collector.service,
         version: env!("CARGO_PKG_VERSION"),
         node: &office.node,
     };
-    wire::request(&exporter, &span::trace_id(&told.turn), &span::spans(told))
+    let (trace, spans) = match spans {
+        Spans::Turn(turn, due) => {
+            let told = Told::read(&office.record, Some(turn.as_str())).await?;
+            (span::trace_id(turn), span::spans(&told, due))
+        }
+        Spans::Duty(trace, span) => (*trace, vec![span.as_ref().clone()]),
+    };
+    Ok((!spans.is_empty()).then(|| wire::request(&exporter, &trace, &spans)))
 }

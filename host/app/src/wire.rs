@@ -66,6 +66,12 @@ impl Office {
     pub async fn build(config: Config, ports: Ports) -> Result<Self> {
         let Ports { clock, resolver } = ports;
         let record = config.record.open(clock.clone()).await?;
+        let kept =
+            Vault::new(BTreeMap::new()).with_tokens(config.tokens_folder(), config.record.keys.clone());
+        let sealed = kept.seal_kept().context("tokens of before, which were not sealed")?;
+        if !sealed.is_empty() {
+            tracing::info!(tokens = sealed.join(", "), "sealed what an earlier version had kept as it was");
+        }
         // What is stated while the plugins load is found by whoever follows from here.
         let (plugins_at, _) = record.head().await?;
         let installed = load::install(&config, Some(&record)).await?;
@@ -162,7 +168,7 @@ pub(crate) fn source(source: &SecretSource) -> Source {
 pub fn vault(config: &Config) -> Vault {
     let sources =
         config.credentials.iter().map(|(name, credential)| (name.clone(), source(&credential.source)));
-    let vault = Vault::new(sources.collect()).with_tokens(config.tokens_folder());
+    let vault = Vault::new(sources.collect()).with_tokens(config.tokens_folder(), config.record.keys.clone());
     for missing in vault.read_all() {
         tracing::warn!("{missing}");
     }
@@ -186,7 +192,8 @@ pub fn signing_keys(config: &Config) -> Result<Option<Signers>> {
         let keys = keys.with_context(|| format!("the `signing_secrets` of the workspace `{team}`"))?;
         Ok((team.to_owned(), keys))
     });
-    Ok(Signers::new(app, own.collect::<Result<_>>()?))
+    let signers = Signers::new(app, own.collect::<Result<_>>()?);
+    Ok(signers.map(|signers| signers.with_unsigned(slack.unsigned())))
 }
 
 /// The origins of this machine that the configuration opens.

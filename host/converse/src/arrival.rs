@@ -148,8 +148,10 @@ impl<'a> Arrival<'a> {
         let at =
             |pointer: &str| stamp(self.delivery.payload.json().pointer(pointer)).filter(|ts| is_plain(ts));
         let pointers: &[&str] = match self.delivery.subtype.as_str() {
+            _ if self.takes_back() => {
+                &["/event/previous_message/ts", "/event/deleted_ts", "/event/message/ts"]
+            }
             "message_changed" => &["/event/message/ts", "/event/previous_message/ts"],
-            "message_deleted" => &["/event/previous_message/ts", "/event/deleted_ts"],
             _ => &["/event/ts", "/event/event_ts"],
         };
         let channel = self.channel()?;
@@ -240,7 +242,7 @@ impl<'a> Arrival<'a> {
         })
     }
 
-    fn author(&self, place: &Place, own: Option<&ConnectionIdentified>) -> Author {
+    pub(crate) fn author(&self, place: &Place, own: Option<&ConnectionIdentified>) -> Author {
         if place.kind == PlaceKind::Terminal {
             let principal = PrincipalId::parse(self.text_at("/person")).ok();
             return Author { principal, external: String::new(), bot: false };
@@ -289,8 +291,8 @@ impl<'a> Arrival<'a> {
         let payload = self.delivery.payload.json();
         let event = payload.get("event").unwrap_or(payload);
         let within = match self.delivery.subtype.as_str() {
+            _ if self.takes_back() => event.get("previous_message"),
             "message_changed" | "message_replied" => event.get("message"),
-            "message_deleted" => event.get("previous_message"),
             _ => None,
         };
         within.filter(|message| message.is_object()).unwrap_or(event)

@@ -61,13 +61,13 @@ fn of_message(
     if sender.is_office(own) {
         return Reason::OwnMessage;
     }
-    if sender.is_program {
+    if sender.is_program && !(sender.is_slack() && arrival.takes_back()) {
         return of_program(arrival, own, manner);
     }
     match arrival.delivery.subtype.as_str() {
+        _ if arrival.takes_back() => return Reason::Deletion,
         "message_changed" if arrival.leaves_text() => return Reason::EditWithoutNews,
         "message_changed" => return Reason::Edit,
-        "message_deleted" => return Reason::Deletion,
         _ if !arrival.is_said() => return Reason::UnsupportedSubtype,
         _ => {}
     }

@@ -14,6 +14,7 @@
 mod arrival;
 pub mod assistant;
 pub mod card;
+mod change;
 mod classify;
 mod click;
 pub mod command;
@@ -43,6 +44,7 @@ pub use arrival::{
     Arrival, DRILL, ID_PART_BYTES_MAX, SOURCE_SLACK, SOURCE_TERMINAL, TERMINAL_ROOT, TERMINAL_TEAM,
     asks_a_drill, is_plain,
 };
+pub use change::Edit;
 pub use classify::classify;
 pub use click::{ACTION_NO, ACTION_YES, Click, Saw, Says, click};
 pub use files::{SLACK_FILE_ARGUMENT, TOOL_SLACK_FILE, attached};

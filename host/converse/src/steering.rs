@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: who may (the caller knows the asker), and any look at the turn itself.
 
+mod change;
 mod follow;
 pub(crate) mod plain;
 mod words;

@@ -23,7 +23,8 @@ pub use approval::{
 };
 pub use connection::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 pub use conversation::{
-    Author, Class, DeliveryClassified, DeliveryReceived, MessageMerged, MessageReceived, Place, PlaceKind,
+    Author, Class, DeliveryClassified, DeliveryReceived, MessageDeleted, MessageEdited, MessageMerged,
+    MessageReceived, Place, PlaceKind,
 };
 pub use effect::{
     EffectCaptured, EffectFailed, EffectIntended, EffectLeftUnknown, EffectRecalled, EffectSent,

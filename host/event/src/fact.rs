@@ -16,6 +16,7 @@ use crate::body::{
 use crate::body::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 use crate::body::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use crate::body::{FinishAccepted, InboxDrained, TurnSteered};
+use crate::body::{MessageDeleted, MessageEdited};
 use serde_json::Value;
 
 /// A kind, schema number or body that this host does not know.
@@ -149,6 +150,10 @@ facts! {
     "message.received" 1 MessageReceived,
     /// A second delivery of the same message said more about it.
     "message.merged" 1 MessageMerged,
+    /// Somebody changed what they had said.
+    "message.edited" 1 MessageEdited,
+    /// A message was taken back.
+    "message.deleted" 1 MessageDeleted,
     /// A seat asked another for something.
     "request.asked" 1 RequestAsked,
     /// The holder answered.

@@ -309,6 +309,8 @@ fn own(fact: &Fact) -> Own<'_> {
         | Fact::DeliveryClassified(_)
         | Fact::MessageReceived(_)
         | Fact::MessageMerged(_)
+        | Fact::MessageEdited(_)
+        | Fact::MessageDeleted(_)
         | Fact::TurnOpened(_)
         | Fact::TurnSteered(_)
         | Fact::MomentPassed(_)

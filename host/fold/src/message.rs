@@ -2,7 +2,8 @@
 
 use crate::projection::{Projection, Row, taken};
 use event::{
-    Event, EventId, Fact, GlobalPosition, MessageReceived, Place, PlaceKind, PrincipalId, Topic, TurnEnding,
+    Event, EventId, Fact, GlobalPosition, MessageEdited, MessageReceived, Place, PlaceKind, PrincipalId,
+    Topic, TurnEnding,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,9 @@ pub struct MessageRow {
     pub event: EventId,
     /// Whether any delivery of it names the office.
     pub mentions_office: bool,
+    /// Its `message.deleted`, once it was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<EventId>,
 }
 
 /// The rows under [`Place::key`]: what deduplicates deliveries. Holds [`MessageRow`]s.
@@ -47,6 +51,7 @@ impl Projection for Messages {
         match &event.fact {
             Fact::MessageReceived(body) => vec![body.place.key()],
             Fact::MessageMerged(body) => vec![body.place.key()],
+            Fact::MessageDeleted(body) => vec![body.place.key()],
             _ => Vec::new(),
         }
     }
@@ -55,11 +60,17 @@ impl Projection for Messages {
         let mut message = taken::<MessageRow>(row);
         match &event.fact {
             Fact::MessageReceived(body) => {
-                message = Some(MessageRow { event: event.id.clone(), mentions_office: body.mentions_office });
+                let mentions_office = body.mentions_office;
+                message = Some(MessageRow { event: event.id.clone(), mentions_office, deleted: None });
             }
             Fact::MessageMerged(body) => {
                 if let Some(message) = &mut message {
                     message.mentions_office |= body.mentions_office;
+                }
+            }
+            Fact::MessageDeleted(_) => {
+                if let Some(message) = &mut message {
+                    message.deleted = Some(event.id.clone());
                 }
             }
             _ => {}
@@ -76,15 +87,63 @@ pub struct TopicRow {
     /// Where its newest messages, and the `turn.ended` of each answer, stand in the record: oldest first, at most
     /// [`TOPIC_MESSAGES_MAX`].
     pub messages: Vec<GlobalPosition>,
+    /// The newest edit of each message that was changed; at most [`TOPIC_MESSAGES_MAX`], the newest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<EditRow>,
+}
+
+/// The newest edit of one message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditRow {
+    /// The message.
+    pub message: EventId,
+    /// Where its `message.edited` stands.
+    pub at: GlobalPosition,
+    /// When it was changed, as the source says it.
+    pub edited: String,
+}
+
+impl TopicRow {
+    /// Where its messages and their edits stand.
+    pub fn positions(&self) -> impl Iterator<Item = GlobalPosition> + '_ {
+        self.messages.iter().copied().chain(self.edits.iter().map(|edit| edit.at))
+    }
+
+    /// Whether `body` is older than an edit of the same message that is known: deliveries overtake each other.
+    #[must_use]
+    pub fn is_overtaken(&self, body: &MessageEdited) -> bool {
+        let newer = |edit: &EditRow| edit.message == body.message && is_after(&edit.edited, &body.edited);
+        self.edits.iter().any(newer)
+    }
+
+    fn edit(&mut self, body: &MessageEdited, at: GlobalPosition) {
+        if self.is_overtaken(body) {
+            return;
+        }
+        self.edits.retain(|edit| edit.message != body.message);
+        self.edits.push(EditRow { message: body.message.clone(), at, edited: body.edited.clone() });
+        let surplus = self.edits.len().saturating_sub(TOPIC_MESSAGES_MAX);
+        self.edits.drain(..surplus);
+    }
+}
+
+/// Whether one moment of Slack's, `seconds.micros`, is after another; of those that are not stated nothing is known.
+fn is_after(one: &str, other: &str) -> bool {
+    let at = |text: &str| -> Option<(u64, u64)> {
+        let (seconds, micros) = text.split_once('.')?;
+        Some((seconds.parse().ok()?, micros.parse().ok()?))
+    };
+    at(one).zip(at(other)).is_some_and(|(one, other)| one > other)
 }
 
 /// The rows under a [`Topic`]. Holds [`TopicRow`]s.
 pub struct Topics;
 
-/// The topic that gets a message of somebody, with its place, or an answer of the office.
+/// The topic that gets a message of somebody or an edit of one, with its place, or an answer of the office.
 fn topic_of(event: &Event) -> Option<(Topic, Option<&Place>)> {
     match &event.fact {
         Fact::MessageReceived(body) => body.place.topic().map(|topic| (topic, Some(&body.place))),
+        Fact::MessageEdited(body) => body.place.topic().map(|topic| (topic, Some(&body.place))),
         Fact::TurnEnded(body) if body.ending == TurnEnding::Answered => Some((body.topic.clone(), None)),
         _ => None,
     }
@@ -101,9 +160,14 @@ impl Projection for Topics {
 
     fn evolve(&self, _key: &str, row: Option<Row>, event: &Event) -> Option<Row> {
         let (_, place) = topic_of(event)?;
-        let began = || place.map(|place| TopicRow { place: place.clone(), messages: Vec::new() });
+        let began =
+            || place.map(|place| TopicRow { place: place.clone(), messages: Vec::new(), edits: Vec::new() });
         // An answer about what nobody said has no place to stand in.
         let mut topic: TopicRow = taken(row).or_else(began)?;
+        if let Fact::MessageEdited(body) = &event.fact {
+            topic.edit(body, event.global_position);
+            return Some(Row::of(&topic, None));
+        }
         topic.messages.push(event.global_position);
         let surplus = topic.messages.len().saturating_sub(TOPIC_MESSAGES_MAX);
         topic.messages.drain(..surplus);

@@ -2,12 +2,14 @@
 //!
 //! A delivery is stored once, whatever comes again under its name. A message is stored once by (team, channel,
 //! ts): its first delivery is `message.received`; every other one is `message.merged`, so that a mention which
-//! arrives second is not lost. Which came first is decided inside the append, by the record's one writer.
+//! arrives second is not lost. Which came first is decided inside the append, by the record's one writer. What
+//! somebody makes of a message later is `message.edited` or `message.deleted` of it.
 
-use converse::{Arrival, Whose, label_of, own, own_keys, own_of, whose};
+use converse::{Arrival, Edit, Whose, label_of, own, own_keys, own_of, whose};
 use event::{
-    Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, GlobalPosition, Integrity,
-    Label, MessageMerged, MessageReceived, Personal, PrincipalId, Proposed, StreamName,
+    Actor, Audience, ConnectionIdentified, DeliveryReceived, EventId, Expected, Fact, GlobalPosition,
+    Integrity, Label, MessageDeleted, MessageEdited, MessageMerged, MessageReceived, Personal, Place,
+    PrincipalId, Proposed, StreamName,
 };
 use fold::message::{MessageRow, SpeakersRow};
 use record::{Append, Decided, Error, Record, RowKey, Rows};
@@ -75,7 +77,7 @@ impl Inbox {
     async fn append(&self, incoming: Incoming) -> Result<GlobalPosition, Error> {
         let arrival = Arrival::of(&incoming.delivery);
         let keys = own_keys(&arrival);
-        let place = arrival.message(None).map(|message| message.place.key());
+        let place = Said::of(&arrival, None).map(|said| said.place().key());
         let own = own(&self.record, &arrival).await?;
         let whose = whose(&arrival, own.as_ref());
         let mut reads: Vec<RowKey> = keys.iter().map(|key| RowKey::new(SETTINGS, key)).collect();
@@ -95,7 +97,66 @@ impl Inbox {
     }
 }
 
-/// What goes on the record: the delivery, and right behind it the message it carries.
+/// What a delivery says of one message.
+enum Said {
+    /// It was said.
+    New(MessageReceived),
+    /// It has another text.
+    Edited(Edit),
+    /// It was taken back.
+    Deleted(Place),
+}
+
+impl Said {
+    fn of(arrival: &Arrival<'_>, own: Option<&ConnectionIdentified>) -> Option<Self> {
+        let new = arrival.message(own).map(Self::New);
+        let edited = || arrival.edit(own).map(Self::Edited);
+        new.or_else(edited).or_else(|| arrival.deletion(own).map(Self::Deleted))
+    }
+
+    fn place(&self) -> &Place {
+        match self {
+            Self::New(message) => &message.place,
+            Self::Edited(edit) => &edit.place,
+            Self::Deleted(place) => place,
+        }
+    }
+
+    /// The event that it is, by what the record knows of the message. A change may overtake what it changes, whose name
+    /// is known before it comes; a message that nobody has is not taken back.
+    fn event(
+        self,
+        delivery: &Incoming,
+        known: Option<MessageRow>,
+        repeated: &BTreeSet<PrincipalId>,
+    ) -> Option<(EventId, Fact)> {
+        let first = EventId::derived(&["message.received", &self.place().key()]);
+        let of = known.as_ref().map_or_else(|| first.clone(), |row| row.event.clone());
+        let named = |kind: &str| EventId::derived(&[kind, delivery.id.as_str()]);
+        match (self, known) {
+            (Self::New(message), None) => Some((first, of_its_author(message, repeated).into())),
+            (Self::New(message), Some(_)) => {
+                let merged = MessageMerged {
+                    message: of,
+                    place: message.place,
+                    via: delivery.delivery.event.clone(),
+                    mentions_office: message.mentions_office,
+                };
+                Some((named("message.merged"), merged.into()))
+            }
+            (Self::Edited(Edit { place, author, text, edited }), _) => {
+                let fact = MessageEdited { message: of, place, author, text, edited };
+                Some((named("message.edited"), fact.into()))
+            }
+            (Self::Deleted(place), Some(_)) => {
+                Some((named("message.deleted"), MessageDeleted { message: of, place }.into()))
+            }
+            (Self::Deleted(_), None) => None,
+        }
+    }
+}
+
+/// What goes on the record: the delivery, and right behind it what it says of a message.
 fn appends(
     incoming: &Incoming,
     host: &PrincipalId,
@@ -104,10 +165,10 @@ fn appends(
     rows: &Rows,
 ) -> Vec<Append> {
     let arrival = Arrival::of(&incoming.delivery);
-    let message = arrival.message(own);
+    let said = Said::of(&arrival, own);
     let repeated = repeated(whose, rows);
-    let label = label(&arrival, message.as_ref(), own);
-    let proposed = |id: EventId, cause: Option<EventId>, fact: event::Fact| Proposed {
+    let label = label(&arrival, said.as_ref(), own);
+    let proposed = |id: EventId, cause: Option<EventId>, fact: Fact| Proposed {
         id,
         actor: Actor { principal: host.clone(), seat: None },
         cause,
@@ -120,21 +181,10 @@ fn appends(
     let delivery = DeliveryReceived { payload, ..incoming.delivery.clone() };
     let delivery = proposed(incoming.id.clone(), None, delivery.into());
     let mut appends = vec![Append::new(stream, Expected::Any, vec![delivery])];
-    if let Some(message) = message {
-        let key = message.place.key();
-        let stream = StreamName::new("message", &key);
-        let (id, fact) = match rows.state::<MessageRow>(MESSAGES, &key) {
-            None => (EventId::derived(&["message.received", &key]), of_its_author(message, &repeated).into()),
-            Some(row) => {
-                let merged = MessageMerged {
-                    message: row.event,
-                    place: message.place,
-                    via: incoming.delivery.event.clone(),
-                    mentions_office: message.mentions_office,
-                };
-                (EventId::derived(&["message.merged", incoming.id.as_str()]), merged.into())
-            }
-        };
+    let Some(said) = said else { return appends };
+    let key = said.place().key();
+    let stream = StreamName::new("message", &key);
+    if let Some((id, fact)) = said.event(incoming, rows.state(MESSAGES, &key), &repeated) {
         appends.push(Append::new(stream, Expected::Any, vec![proposed(id, Some(incoming.id.clone()), fact)]));
     }
     appends
@@ -157,19 +207,16 @@ fn of_its_author(message: MessageReceived, repeated: &BTreeSet<PrincipalId>) -> 
 
 /// The label of a delivery and of its message. A delivery without a message is at best readable where it
 /// happened; without a place nothing is known.
-fn label(
-    arrival: &Arrival<'_>,
-    message: Option<&MessageReceived>,
-    own: Option<&ConnectionIdentified>,
-) -> Label {
+fn label(arrival: &Arrival<'_>, said: Option<&Said>, own: Option<&ConnectionIdentified>) -> Label {
     let outside = own.is_some_and(|own| arrival.is_outside(own));
-    match (message, arrival.channel()) {
-        (Some(message), _) => label_of(&message.place, &message.author, outside),
-        (None, Some(channel)) => {
+    match (said, arrival.channel()) {
+        (Some(Said::New(message)), _) => label_of(&message.place, &message.author, outside),
+        (Some(Said::Edited(edit)), _) => label_of(&edit.place, &edit.author, outside),
+        (_, Some(channel)) => {
             let audience =
                 Audience::SlackChannel { team: arrival.team().to_owned(), channel: channel.to_owned() };
             Label::within(audience, if outside { Integrity::Untrusted } else { Integrity::Unknown })
         }
-        (None, None) => Label::unknown(),
+        (None | Some(Said::Deleted(_)), None) => Label::unknown(),
     }
 }

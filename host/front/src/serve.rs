@@ -57,8 +57,8 @@ pub struct Front {
     pub clock: Arc<dyn Clock>,
     /// How far the journal is, when one is kept.
     pub journal: Option<watch::Receiver<Status>>,
-    /// How the socket to Slack is, when there is one.
-    pub socket: Option<watch::Receiver<Line>>,
+    /// How each socket to Slack is: of a workspace's own app by that, of the office's one without.
+    pub sockets: Vec<(Option<String>, watch::Receiver<Line>)>,
 }
 
 struct Parts {
@@ -66,7 +66,7 @@ struct Parts {
     record: Record,
     clock: Arc<dyn Clock>,
     journal: Option<watch::Receiver<Status>>,
-    socket: Option<watch::Receiver<Line>>,
+    sockets: Vec<(Option<String>, watch::Receiver<Line>)>,
     counts: Counts,
 }
 
@@ -83,7 +83,7 @@ pub fn router(front: Front) -> Router {
         record: front.record,
         clock: front.clock,
         journal: front.journal,
-        socket: front.socket,
+        sockets: front.sockets,
         counts: Counts::default(),
     });
     let health = Router::new().route("/healthz", get(healthz)).with_state(Arc::clone(&parts));
@@ -218,10 +218,11 @@ fn refusal(why: Rejection) -> Response {
 /// `status` (`ok` or `record-unavailable`), the counts, `record.head` and `converse.lag` in events.
 async fn healthz(State(parts): State<Arc<Parts>>) -> Response {
     let mut health = parts.counts.to_json();
-    if let Some(socket) = &parts.socket {
+    for (app, socket) in &parts.sockets {
         let Line { connections, counted, acknowledged, problem } = socket.borrow().clone();
         let line = json!({ "connections": connections, "counted": counted, "acknowledged": acknowledged, "problem": problem });
-        health.insert("socket".to_owned(), line);
+        let name = app.as_ref().map_or_else(|| "socket".to_owned(), |team| format!("socket.{team}"));
+        health.insert(name, line);
     }
     let head = async { Ok::<_, Error>((parts.record.head().await?.0, converse::lag(&parts.record).await?)) };
     let status = match timeout(Duration::from_millis(HEALTH_MS_MAX), head).await {

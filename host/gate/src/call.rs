@@ -104,13 +104,22 @@ impl Call {
     /// reads back another is made where that one was.
     #[must_use]
     pub fn workspace(&self) -> Option<&str> {
+        self.named_workspace().or_else(|| self.topic.as_ref()?.workspace())
+    }
+
+    /// The same, where its arguments do not name it: whoever has the arguments alone does not know it.
+    pub(crate) fn unnamed_workspace(&self) -> Option<&str> {
+        if self.named_workspace().is_some() { None } else { self.topic.as_ref()?.workspace() }
+    }
+
+    fn named_workspace(&self) -> Option<&str> {
         let named = match &self.payload {
             Payload::Tool(input) => {
                 ["/team", "/input/team"].iter().find_map(|at| input.pointer(at)?.as_str())
             }
             Payload::Infer(_) => None,
         };
-        named.filter(|team| !team.is_empty()).or_else(|| self.topic.as_ref()?.workspace())
+        named.filter(|team| !team.is_empty())
     }
 
     /// The call that something running for this one makes: in the same seat and topic, under the same lease, with at

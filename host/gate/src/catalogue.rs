@@ -162,6 +162,7 @@ pub fn recall_spec(plugin: &str, digest: &Digest) -> ToolSpec {
             "type": "object",
             "properties": {
                 "tool": text, "key": text, "input": {"type": "object"}, "around_ms": {"type": "integer"},
+                "team": text,
             },
             "required": ["tool", "key", "input", "around_ms"],
             "additionalProperties": false,

@@ -23,6 +23,7 @@ use event::{
 use fold::effect::recall::{Follows, follows};
 use fold::effect::{EffectRow, EffectState, Effects, Recalling, effect_id, meaning, stream};
 use fold::request::Requests;
+use fold::turn::{TurnRow, Turns};
 use fold::{Projection, decode};
 use record::{Append, Decided, Fence, RowKey};
 use serde_json::{Value, json};
@@ -155,9 +156,12 @@ impl Gate {
             return Ok(cannot("what was sent is erased, so nothing is there to look for".to_owned()));
         };
         let of: BTreeSet<PrincipalId> = body.input.subjects().clone();
-        let asked = json!({
+        let mut asked = json!({
             "tool": row.tool, "key": effect, "input": input, "around_ms": row.intended_at.0,
         });
+        if let (Some(team), Some(fields)) = (self.workspace_of(row, body).await?, asked.as_object_mut()) {
+            fields.insert("team".to_owned(), Value::String(team));
+        }
         let call = Call {
             origin: origin.clone(),
             label: event.label.clone(),
@@ -174,6 +178,22 @@ impl Gate {
         };
         let (said, reason, helps) = understood(Box::pin(self.pass(call, None)).await?);
         Ok(Told { said, reason: Personal::of(reason, of), helps, origin })
+    }
+
+    /// The workspace that an effect was made in, where its arguments do not say; nothing where it was made in none. Where
+    /// an older host did not write it down, the topic of its turn says so.
+    async fn workspace_of(
+        &self,
+        row: &EffectRow,
+        body: &EffectIntended,
+    ) -> Result<Option<String>, GateError> {
+        if body.workspace.is_some() || body.input.json().get("team").is_some() {
+            return Ok(body.workspace.clone());
+        }
+        let Some(turn) = row.origin.turn() else { return Ok(None) };
+        let turn: Option<TurnRow> =
+            decode(self.parts.record.row(Turns.name(), turn.as_str()).await?.as_ref());
+        Ok(turn.and_then(|turn| turn.topic.workspace().map(str::to_owned)))
     }
 
     /// The number of the last try that stands on the record, whoever made it; 0 when there was none. A host that was

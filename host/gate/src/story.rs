@@ -204,6 +204,7 @@ impl Story {
             content: self.content.clone(),
             account: admission.account.clone(),
             inside: !admission.handles.is_empty(),
+            workspace: call.unnamed_workspace().map(str::to_owned),
         };
         self.say("effect.intended", self.label.clone(), fact)
     }

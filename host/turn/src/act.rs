@@ -81,7 +81,7 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
         let (catalogue, hides) = (self.parts.catalogue.as_ref(), &self.parts.hidden_families);
         let enabled = trail.enabled();
         let asked = (asking.offer, enabled.as_slice());
-        let withheld = self.withheld();
+        let withheld = self.withheld(stream);
         let offer = on_offer(catalogue, &self.scene.seat, &withheld, hides, asked, self.scene.manner);
         let names: Vec<String> = offer.tools.iter().map(|tool| tool.name.clone()).collect();
         let model = catalogue.model(&self.opened.model);
@@ -135,7 +135,7 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
             let Wanted { step, call, offered, hidden } = wanted;
             let way = match offered {
                 false => Way::Out(not_offered(&call.name, hidden, label)),
-                true if self.is_anothers_file(&call) => Way::Out(not_attached(label)),
+                true if self.is_anothers_file(stream, &call) => Way::Out(not_attached(label)),
                 true => Way::Call(Payload::Tool(call.input.clone())),
             };
             let (kind, tool, input, call_id) = (StepKind::Tool, call.name, call.input, Some(call.id));
@@ -146,16 +146,18 @@ impl<'a, D: Door + ?Sized> Running<'a, D> {
     }
 
     /// Tools that are never on offer, and what reads files where no file came with what the turn is shown.
-    fn withheld(&self) -> Vec<&'static str> {
-        let reads = self.parts.files.filter(|_| self.scene.files.is_empty()).map(|files| files.tool);
+    fn withheld(&self, stream: &TurnStream) -> Vec<&'static str> {
+        let none = self.scene.files.is_empty() && stream.files.is_empty();
+        let reads = self.parts.files.filter(|_| none).map(|files| files.tool);
         self.parts.answer_tools.iter().copied().chain(reads).collect()
     }
 
     /// Whether it would read a file that came with nothing that the turn is shown.
-    fn is_anothers_file(&self, call: &ToolCall) -> bool {
+    fn is_anothers_file(&self, stream: &TurnStream, call: &ToolCall) -> bool {
         let Some(files) = self.parts.files.filter(|files| files.tool == call.name) else { return false };
         let wanted = call.input.get(files.argument).and_then(Value::as_str);
-        !self.scene.files.values().flatten().any(|file| Some(file.id.as_str()) == wanted)
+        let mut came = self.scene.files.values().chain(stream.files.values()).flatten();
+        !came.any(|file| Some(file.id.as_str()) == wanted)
     }
 
     /// Sends the answer, after `before` is said.

@@ -9,12 +9,16 @@ use crate::inbox::introduced;
 use crate::media;
 use crate::next::{Asking, Offer};
 use crate::pace::STEPS_TOLD;
+use crate::parts::Files;
 use crate::scene::Scene;
 use crate::shown::{cut_text, shown};
 use crate::talk::{MESSAGE_CHARS_MAX, quoted};
 use crate::tools::{ENABLE_TOOLS, families};
 use crate::trail::{Ask, Round, Trail};
-use event::{Event, Fact, GlobalPosition, InboxDrained, InboxItem, Label, StepEnded, StepOutcome};
+use event::{
+    Event, EventId, Fact, GlobalPosition, InboxDrained, InboxItem, Label, StepEnded, StepOutcome, Timestamp,
+};
+use fold::message::Attached;
 use gate::{InferRequest, Media, Message, Part, Role, ToolCall, ToolOffer, ToolResult};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +40,8 @@ pub(crate) struct Context<'a> {
     pub scene: &'a Scene,
     pub trail: &'a Trail<'a>,
     pub taken_up: &'a TakenUp,
+    /// The files that came with those, and how one is read; nothing where none are.
+    pub files: Option<(&'a BTreeMap<GlobalPosition, Vec<Attached>>, Files)>,
     /// Turns a source's notation into plain text.
     pub readable: fn(&str) -> String,
     /// Whether a text only says that somebody is at work.
@@ -111,9 +117,23 @@ impl Context<'_> {
         let mut any = false;
         for item in drained.items.iter().filter(shown) {
             let Some(event) = self.taken_up.get(&item.at) else { continue };
-            let Fact::MessageReceived(body) = &event.fact else { continue };
-            let said = cut_text(&(self.readable)(body.text.text()), &mut MESSAGE_CHARS_MAX.clone());
-            text.push_str(&format!("\n{}\n{}", introduced(item, event), quoted(&said)));
+            let words = match &event.fact {
+                Fact::MessageReceived(body) => Some(&body.text),
+                Fact::MessageEdited(body) => Some(&body.text),
+                Fact::MessageDeleted(_) => None,
+                _ => continue,
+            };
+            let introduced = introduced(item, event, |id| self.said_at(id), &self.trail.opened.woken_by);
+            text.push_str(&format!("\n{introduced}"));
+            if let Some(words) = words {
+                let said = cut_text(&(self.readable)(words.text()), &mut MESSAGE_CHARS_MAX.clone());
+                text.push_str(&format!("\n{}", quoted(&said)));
+            }
+            if let Some((files, known)) = self.files
+                && let Some(files) = files.get(&item.at)
+            {
+                text.push_str(&format!("\n{}", media::told((files, known))));
+            }
             any = true;
         }
         if !any {
@@ -123,6 +143,12 @@ impl Context<'_> {
             Some(newest) => newest.parts.push(Part::Text(text)),
             None => messages.push(Message { role: Role::User, parts: vec![Part::Text(text)] }),
         }
+    }
+
+    /// When a message was said that stands in the thread or that the turn took up.
+    fn said_at(&self, message: &EventId) -> Option<Timestamp> {
+        let taken_up = || self.taken_up.values().find(|event| event.id == *message).map(|event| event.at);
+        self.scene.said_at.get(message).copied().or_else(taken_up)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::stream::TurnStream;
 use crate::talk::author;
-use event::{Event, Fact, GlobalPosition, InboxDrained, InboxItem, Steering, TurnId};
+use event::{Event, EventId, Fact, GlobalPosition, InboxDrained, InboxItem, Steering, Timestamp, TurnId};
 use fold::Projection;
 use fold::inbox::{InboxRow, Inboxes, turn_key};
 use record::{Record, RowKey, Rows};
@@ -90,16 +90,37 @@ pub(crate) async fn interrupted(
     }
 }
 
-/// Who said an item, when, and what it does, in one line of the host.
-pub(crate) fn introduced(item: &InboxItem, event: &Event) -> String {
-    let who = match &event.fact {
-        Fact::MessageReceived(body) => author(&body.author.external),
-        _ => "someone".to_owned(),
+/// Who said an item, when, and what it does, in one line of the host. `said_at` is when a message was said that the
+/// turn knows, `asked` the message that woke it.
+pub(crate) fn introduced(
+    item: &InboxItem,
+    event: &Event,
+    said_at: impl Fn(&EventId) -> Option<Timestamp>,
+    asked: &EventId,
+) -> String {
+    let (who, what) = match &event.fact {
+        Fact::MessageReceived(body) => (author(&body.author.external), String::new()),
+        Fact::MessageEdited(body) => {
+            let what = match said_at(&body.message) {
+                _ if body.message == *asked => "the question".to_owned(),
+                Some(at) => format!("what they had said at {at}"),
+                None => "what they had said".to_owned(),
+            };
+            (author(&body.author.external), format!(" edited {what} and"))
+        }
+        Fact::MessageDeleted(_) => {
+            return format!(
+                "The question was taken back at {}: answer what else was asked, and not that.",
+                event.at
+            );
+        }
+        _ => ("someone".to_owned(), String::new()),
     };
     let does = match item.steering {
         Steering::Replace => "asks for this instead of what was asked before",
         Steering::Stop => "wants you to stop",
-        Steering::Append | Steering::Ignore => "adds",
+        Steering::Append | Steering::Ignore if what.is_empty() => "adds",
+        Steering::Append | Steering::Ignore => "says now",
     };
-    format!("{who} at {} {does}:", event.at)
+    format!("{who} at {}{what} {does}:", event.at)
 }

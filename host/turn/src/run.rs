@@ -49,7 +49,7 @@ impl Ran {
 /// # Errors
 /// [`Error::LeaseLost`] when another runs it; otherwise what stopped it, and the same turn can be run again.
 pub async fn run<D: Door + ?Sized>(parts: &TurnParts<D>, turn: &TurnId, fence: Fence) -> Result<Ran, Error> {
-    let mut stream = TurnStream::load(&parts.record, turn, fence).await?;
+    let mut stream = TurnStream::load(&parts.record, turn, fence, parts.files).await?;
     let opened = stream.state.opened.clone().ok_or_else(|| Error::NoTurn(turn.clone()))?;
     if let Some(ended) = &stream.state.ended {
         return Ok(Ran::Ended(ended.ending));
@@ -160,7 +160,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
         tracing::debug!(turn = %stream.turn, messages = drained.items.len(), "taken up");
         let name = vec![drained.revision.to_string()];
         stream.say(&self.scene.actor, vec![(name, Label::host(), drained.into())]);
-        stream.read_taken_up().await
+        stream.read_taken_up(self.parts.files).await
     }
 
     /// What comes next.
@@ -213,6 +213,7 @@ impl<D: Door + ?Sized> Running<'_, D> {
             scene: self.scene,
             trail,
             taken_up: &stream.taken_up,
+            files: self.parts.files.map(|files| (&stream.files, files)),
             readable: self.parts.readable,
             is_progress: self.parts.is_progress,
         }

@@ -8,7 +8,8 @@ use crate::open::turn_stream;
 use crate::parts::{Files, TurnParts};
 use crate::talk::Talk;
 use event::{
-    Actor, Event, Fact, GlobalPosition, Position, PrincipalId, SeatCreated, SeatHeld, StepKind, TurnOpened,
+    Actor, Event, EventId, Fact, GlobalPosition, Position, PrincipalId, SeatCreated, SeatHeld, StepKind,
+    Timestamp, TurnOpened,
 };
 use fold::message::{Attached, TopicRow, Topics};
 use fold::setting::{self, Settings};
@@ -31,9 +32,11 @@ pub(crate) struct Scene {
     pub seat: SeatCreated,
     /// Who states the turn's facts: the holder, for the seat.
     pub actor: Actor,
-    /// Which messages it looks at, oldest first.
+    /// Which messages it looks at and which edits of them, oldest first.
     pub positions: Vec<GlobalPosition>,
     pub talk: Talk,
+    /// When each of those messages was said.
+    pub said_at: BTreeMap<EventId, Timestamp>,
     /// The person whose message woke the turn, when one did.
     pub asker: Option<PrincipalId>,
     /// The persons whose words it shows.
@@ -81,6 +84,7 @@ impl Scene {
         let asks = |event: &Event| event.id == opened.woken_by;
         let told = |event: &Event| files.get(&event.global_position).zip(parts.files).map(told);
         let talk = Talk::of(&said, &answers, (asks, told), parts.readable, chars_max);
+        let said_at = said.iter().map(|event| (event.id.clone(), event.at)).collect();
         let actor = Actor { principal: held.principal, seat: Some(opened.seat.clone()) };
         let shown = said.iter().filter(|event| !is_sealed(event)).flat_map(|event| event.fact.personal());
         let of = shown.flat_map(|(_, field)| field.subjects()).cloned().collect();
@@ -94,6 +98,7 @@ impl Scene {
             actor,
             positions,
             talk,
+            said_at,
             asker,
             of,
             files,
@@ -110,14 +115,14 @@ impl Scene {
 const WITH_FILES: &str = "file_share";
 
 /// The files that came with each message of `said`, from the delivery that carried it.
-async fn files(
+pub(crate) async fn files<'a>(
     record: &Record,
-    said: &[Event],
+    said: impl IntoIterator<Item = &'a Event>,
     known: Option<Files>,
 ) -> Result<BTreeMap<GlobalPosition, Vec<Attached>>, Error> {
     let mut files = BTreeMap::new();
     let Some(known) = known else { return Ok(files) };
-    for event in said.iter().filter(|event| !is_sealed(event)) {
+    for event in said.into_iter().filter(|event| !is_sealed(event)) {
         let with_files = matches!(&event.fact, Fact::MessageReceived(body) if body.subtype == WITH_FILES && !body.author.bot);
         let (true, Some(cause)) = (with_files, &event.cause) else { continue };
         let Some(carried) = record.event(cause).await? else { continue };
@@ -161,8 +166,7 @@ fn fixed(state: &TurnState) -> Option<Vec<GlobalPosition>> {
 async fn current(record: &Record, opened: &TurnOpened) -> Result<Vec<GlobalPosition>, Error> {
     let topic = record.row(Topics.name(), opened.topic.as_str()).await?;
     let topic: Option<TopicRow> = decode(topic.as_ref());
-    let mut positions: BTreeSet<GlobalPosition> =
-        topic.into_iter().flat_map(|topic| topic.messages).collect();
+    let mut positions: BTreeSet<GlobalPosition> = topic.iter().flat_map(TopicRow::positions).collect();
     positions.extend(record.event(&opened.woken_by).await?.map(|event| event.global_position));
     Ok(positions.into_iter().collect())
 }

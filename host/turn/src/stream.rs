@@ -13,6 +13,8 @@ use crate::erased::Alive;
 use crate::error::Error;
 use crate::inbox::Unread;
 use crate::open::turn_stream;
+use crate::parts::Files;
+use crate::scene;
 use crate::step::not_kept;
 use event::{
     Actor, Event, EventId, Expected, Fact, GlobalPosition, Label, Personal, Position, Proposed, StepEnded,
@@ -20,6 +22,7 @@ use event::{
 };
 use fold::Projection;
 use fold::inbox::{InboxRow, Inboxes, turn_key};
+use fold::message::Attached;
 use fold::turn::TurnState;
 use gate::{Began, Begins, Call, Carried, Condition, GateError, Owed, tell, tell_alone};
 use record::{Append, Fence, Record};
@@ -39,6 +42,8 @@ pub(crate) struct TurnStream {
     pub state: TurnState,
     /// The messages that it took up of its inbox, by where they stand.
     pub taken_up: BTreeMap<GlobalPosition, Event>,
+    /// The files that came with them.
+    pub files: BTreeMap<GlobalPosition, Vec<Attached>>,
     /// The lease every append is made under.
     pub fence: Fence,
     /// Whether its inbox has to be read before anything is decided: nothing says yet that it is as it was.
@@ -60,11 +65,16 @@ pub(crate) struct TurnStream {
 }
 
 impl TurnStream {
-    /// Reads the whole stream of `turn`.
+    /// Reads the whole stream of `turn`. `files` says how it learns of files that came with messages.
     ///
     /// # Errors
     /// [`Error::NoTurn`] when it has no event; otherwise what the record answers.
-    pub async fn load(record: &Record, turn: &TurnId, fence: Fence) -> Result<Self, Error> {
+    pub async fn load(
+        record: &Record,
+        turn: &TurnId,
+        fence: Fence,
+        files: Option<Files>,
+    ) -> Result<Self, Error> {
         let name = turn_stream(turn);
         let mut state = TurnState::default();
         let mut newest: Option<(Position, EventId)> = None;
@@ -85,6 +95,7 @@ impl TurnStream {
             turn: turn.clone(),
             state,
             taken_up: BTreeMap::new(),
+            files: BTreeMap::new(),
             fence,
             must_look: true,
             wrote_at: GlobalPosition(0),
@@ -97,17 +108,18 @@ impl TurnStream {
             owed: Vec::new(),
             has_begun: false,
         };
-        stream.read_taken_up().await?;
+        stream.read_taken_up(files).await?;
         Ok(stream)
     }
 
-    /// Reads the messages that the turn has taken up and that this run has not read yet.
-    pub async fn read_taken_up(&mut self) -> Result<(), Error> {
+    /// Reads the messages that the turn has taken up and that this run has not read yet, and which files came with them.
+    pub async fn read_taken_up(&mut self, files: Option<Files>) -> Result<(), Error> {
         let items = self.state.drains.iter().flat_map(|drained| &drained.items);
         let missing: Vec<GlobalPosition> =
             items.map(|item| item.at).filter(|at| !self.taken_up.contains_key(at)).collect();
         if !missing.is_empty() {
             let events = self.record.events_at(&missing).await?;
+            self.files.extend(scene::files(&self.record, &events, files).await?);
             self.taken_up.extend(events.into_iter().map(|event| (event.global_position, event)));
         }
         Ok(())

@@ -2,11 +2,12 @@
 //!
 //! Which messages these are is fixed when the turn's first step begins and stands in the record, so that a
 //! turn taken up again is shown the same. Every line of theirs starts with `> `, so nobody can write a line
-//! that looks like the host's.
+//! that looks like the host's. Of a message that was edited before, the newest text is shown in its place.
 
 use crate::shown::cut_text;
 use event::{
-    Event, Fact, GlobalPosition, Label, MessageReceived, RequestAnswered, RequestAsked, RequestLapsed,
+    Event, EventId, Fact, GlobalPosition, Label, MessageEdited, MessageReceived, RequestAnswered,
+    RequestAsked, RequestLapsed,
 };
 use gate::{Message, Part, Role};
 use std::collections::BTreeMap;
@@ -44,12 +45,13 @@ impl Talk {
     ) -> Self {
         let mut left = TALK_CHARS_MAX.min(chars_max);
         let mut kept: Vec<(Message, Label)> = Vec::new();
+        let edits = edits(events);
         for event in events.iter().rev() {
             let asks = is_asking(event);
             let (role, text) = match &event.fact {
                 Fact::MessageReceived(body) if body.author.bot => continue,
                 Fact::MessageReceived(body) => {
-                    let said = said(body, asks, readable);
+                    let said = said(body, edits.get(&event.id).copied(), asks, readable);
                     (Role::User, with(event).map_or(said.clone(), |with| format!("{said}\n{with}")))
                 }
                 Fact::RequestAsked(body) => (Role::User, asked(body)),
@@ -66,7 +68,10 @@ impl Talk {
                 continue;
             }
             left = left.saturating_sub(text.chars().count());
-            kept.push((Message { role, parts: vec![Part::Text(text)] }, event.label.clone()));
+            let label = edits
+                .get(&event.id)
+                .map_or_else(|| event.label.clone(), |(edit, _)| event.label.join(&edit.label));
+            kept.push((Message { role, parts: vec![Part::Text(text)] }, label));
         }
         kept.reverse();
         let (messages, labels) = kept.into_iter().unzip();
@@ -74,11 +79,25 @@ impl Talk {
     }
 }
 
-fn said(body: &MessageReceived, asks: bool, readable: fn(&str) -> String) -> String {
+/// An edit, as its event and what that says.
+type Edit<'a> = (&'a Event, &'a MessageEdited);
+
+/// The edits among `events`, by the message that was changed.
+fn edits(events: &[Event]) -> BTreeMap<&EventId, Edit<'_>> {
+    let edit = events.iter().filter_map(|event| match &event.fact {
+        Fact::MessageEdited(body) => Some((&body.message, (event, body))),
+        _ => None,
+    });
+    edit.collect()
+}
+
+fn said(body: &MessageReceived, edit: Option<Edit<'_>>, asks: bool, readable: fn(&str) -> String) -> String {
     let mut left = MESSAGE_CHARS_MAX;
-    let text = cut_text(&readable(body.text.text()), &mut left);
+    let text = edit.map_or(&body.text, |(_, edit)| &edit.text);
+    let text = cut_text(&readable(text.text()), &mut left);
     let verb = if asks { "asks you" } else { "said" };
-    format!("{} {verb}:\n{}", author(&body.author.external), quoted(&text))
+    let edited = edit.map_or_else(String::new, |(event, _)| format!(", edited at {}", event.at));
+    format!("{} {verb}{edited}:\n{}", author(&body.author.external), quoted(&text))
 }
 
 /// What another seat wants of this one.

@@ -14,6 +14,8 @@ pub struct Signers {
     app: Option<SigningKeys>,
     /// Of apps that are one workspace's own, by that.
     own: BTreeMap<String, SigningKeys>,
+    /// Workspaces whose own app signs nothing: it speaks over a socket.
+    unsigned: BTreeSet<String>,
 }
 
 /// Who signed a request.
@@ -27,7 +29,13 @@ impl Signers {
     /// The secrets of the one app, and of those that are a workspace's own; nothing when there are none at all.
     #[must_use]
     pub fn new(app: Option<SigningKeys>, own: BTreeMap<String, SigningKeys>) -> Option<Self> {
-        (app.is_some() || !own.is_empty()).then_some(Self { app, own })
+        (app.is_some() || !own.is_empty()).then_some(Self { app, own, unsigned: BTreeSet::new() })
+    }
+
+    /// The same, where the apps of these workspaces speak over a socket: no signature speaks for them.
+    #[must_use]
+    pub fn with_unsigned(self, unsigned: BTreeSet<String>) -> Self {
+        Self { unsigned, ..self }
     }
 
     /// Who signed `body`. Every secret is tried, whichever matches.
@@ -58,6 +66,7 @@ impl Signers {
         match team {
             None => true,
             Some(team) if self.own.contains_key(team) => signed.by.contains(team),
+            Some(team) if self.unsigned.contains(team) => false,
             Some(_) => signed.by_app,
         }
     }
@@ -65,7 +74,7 @@ impl Signers {
 
 impl From<SigningKeys> for Signers {
     fn from(app: SigningKeys) -> Self {
-        Self { app: Some(app), own: BTreeMap::new() }
+        Self { app: Some(app), own: BTreeMap::new(), unsigned: BTreeSet::new() }
     }
 }
 

@@ -99,6 +99,9 @@ pub enum VaultError {
     /// The account cannot be used.
     #[error(transparent)]
     Account(Box<crate::AccountError>),
+    /// What a service gave cannot be opened.
+    #[error(transparent)]
+    Token(Box<crate::TokenError>),
     /// There is no signing secret, or more than a rotation needs.
     #[error("{0} signing secrets are configured; configure one, or two while the old one is being replaced")]
     SigningSecrets(usize),
@@ -112,6 +115,16 @@ enum Fault {
 }
 
 impl Source {
+    /// That this place cannot be read.
+    pub(crate) fn unreadable(&self, reference: &str, error: io::Error) -> VaultError {
+        let (reference, place) = (reference.to_owned(), self.clone());
+        if error.kind() == io::ErrorKind::NotFound {
+            VaultError::Missing { reference, place }
+        } else {
+            VaultError::Unreadable { reference, place, error }
+        }
+    }
+
     /// Reads the value for the credential called `reference`.
     pub(crate) fn read(&self, reference: &str) -> Result<Secret, VaultError> {
         let text = match self {

@@ -54,10 +54,24 @@ impl Vault {
         self.accounts.as_ref()
     }
 
-    /// The same, and what is kept in `folder`: what services gave to this office.
+    /// The same, and what is kept in `folder`: what services gave to this office, sealed under the keys in `keys`.
     #[must_use]
-    pub fn with_tokens(self, folder: PathBuf) -> Self {
-        Self { tokens: Some(Tokens::new(folder)), ..self }
+    pub fn with_tokens(self, folder: PathBuf, keys: PathBuf) -> Self {
+        Self { tokens: Some(Tokens::new(folder, keys)), ..self }
+    }
+
+    /// Seals what an earlier version kept as bare values; says which there were.
+    ///
+    /// # Errors
+    /// The first that could not be sealed, which is as it was.
+    pub fn seal_kept(&self) -> Result<Vec<String>, TokenError> {
+        self.tokens.as_ref().map_or_else(|| Ok(Vec::new()), Tokens::seal)
+    }
+
+    /// The references of what is kept and not sealed, in order.
+    #[must_use]
+    pub fn unsealed(&self) -> Vec<String> {
+        self.tokens.as_ref().map(Tokens::unsealed).unwrap_or_default()
     }
 
     /// Keeps what a service gave under `reference`, in place of what was kept there. Durable when this returns.
@@ -125,8 +139,8 @@ impl Vault {
             return self.account(reference, &account);
         }
         let reference = &self.real(reference);
-        if let Some(source) = self.token(reference) {
-            return self.again(reference, &source);
+        if let Some(tokens) = self.token(reference) {
+            return self.again(reference, tokens);
         }
         let source = self.source(reference)?;
         if let Some(secret) = self.known().get(reference).and_then(|known| known.current.as_ref()) {
@@ -226,15 +240,15 @@ impl Vault {
         self.aliases().get(reference).cloned().unwrap_or_else(|| reference.to_owned())
     }
 
-    /// Where the kept token under `reference` is; nothing for what the operator keeps, which comes first.
-    fn token(&self, reference: &str) -> Option<Source> {
+    /// Where a token is kept under `reference`; nothing for what the operator keeps, which comes first.
+    fn token(&self, reference: &str) -> Option<&Tokens> {
         let tokens = self.tokens.as_ref().filter(|_| !self.sources.contains_key(reference))?;
-        tokens.source(reference)
+        Some(tokens).filter(|tokens| tokens.has(reference))
     }
 
     /// The value in a place that another host may have written meanwhile.
-    fn again(&self, reference: &str, source: &Source) -> Result<Secret, VaultError> {
-        let secret = source.read(reference)?;
+    fn again(&self, reference: &str, tokens: &Tokens) -> Result<Secret, VaultError> {
+        let secret = tokens.read(reference)?;
         let copy = secret.copy();
         self.known().entry(reference.to_owned()).or_default().replace(Some(secret));
         Ok(copy)

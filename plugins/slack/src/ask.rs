@@ -85,7 +85,7 @@ pub fn ask(input: Ask, key: &str, api: &Api) -> Result<Value, Failure> {
     let mut post = body(&input.channel.into(), fallback(&calls, Untrusted::new(&input.title)), blocks);
     in_thread(&mut post, input.thread_ts.as_ref());
     named(&mut post, &EffectKey::parse(key)?);
-    placed(&api.send("chat.postMessage", &Value::Object(post))?, input.thread_ts.is_some(), api)
+    placed(&api.send("chat.postMessage", &Value::Object(post))?, input.thread_ts.as_ref(), api)
 }
 
 /// Changes a question to what was answered.

@@ -41,7 +41,7 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
         return Err(Failure::new(Kind::InvalidInput, "`text` is empty: there is nothing to post"));
     };
     if more.is_empty() {
-        let output = placed(&say(first, api)?, message.thread.is_some(), api)?;
+        let output = placed(&say(first, api)?, message.thread, api)?;
         return Ok(Posted { output, rest: None });
     }
     let file = api.hand_over(FILE_NAME, message.text.raw().as_bytes());
@@ -53,7 +53,7 @@ pub fn post(message: &Message, api: &Api) -> Result<Posted, Failure> {
         );
         return Err(Failure::new(Kind::TooLarge, text));
     }
-    let output = placed(&say(first, api)?, message.thread.is_some(), api)?;
+    let output = placed(&say(first, api)?, message.thread, api)?;
     let thread = message.thread.cloned().or_else(|| ts_of(&output));
     if let Ok(id) = &file
         && let Some(thread) = &thread

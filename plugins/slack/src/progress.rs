@@ -83,7 +83,7 @@ pub fn line(input: Line, key: &str, api: &Api) -> Result<Value, Failure> {
     let mut post = body(&input.channel, text.clone(), vec![quiet(&text)]);
     in_thread(&mut post, input.thread_ts.as_ref());
     named(&mut post, &EffectKey::parse(key)?);
-    placed(&api.send("chat.postMessage", &Value::Object(post))?, input.thread_ts.is_some(), api)
+    placed(&api.send("chat.postMessage", &Value::Object(post))?, input.thread_ts.as_ref(), api)
 }
 
 /// Changes a line.

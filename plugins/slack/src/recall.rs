@@ -83,6 +83,48 @@ fn reference(place: &Posted, message: &Value, key: &EffectKey) -> Value {
     reference
 }
 
+/// Where a message stands that was to be a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// Under the message that it was to hang under.
+    InThread,
+    /// In the channel by itself.
+    InChannel,
+    /// Slack does not show it, or does not answer.
+    Unknown,
+}
+
+/// Where the message `ts` stands, which was to be a reply to `thread`: in the replies, or else in the channel itself.
+pub fn stands(channel: &str, ts: &str, thread: &Ts, api: &Api) -> Stands {
+    let one = |method: &str, thread: Option<&Ts>| -> Result<Option<Value>, Failure> {
+        let mut query = vec![
+            ("channel", channel.to_owned()),
+            ("oldest", ts.to_owned()),
+            ("latest", ts.to_owned()),
+            ("inclusive", "true".to_owned()),
+            // Of replies, the first message of the thread comes along.
+            ("limit", "2".to_owned()),
+        ];
+        query.extend(thread.map(|thread| ("ts", thread.as_str().to_owned())));
+        let page = api.read(method, &query)?;
+        let messages = page.get("messages").and_then(Value::as_array).into_iter().flatten();
+        let is_it = |message: &&Value| message.get("ts").and_then(Value::as_str) == Some(ts);
+        Ok(messages.into_iter().find(is_it).cloned())
+    };
+    let hangs = |message: &Value| message.get("thread_ts").and_then(Value::as_str) == Some(thread.as_str());
+    match one("conversations.replies", Some(thread)) {
+        Ok(Some(message)) if hangs(&message) => return Stands::InThread,
+        Ok(_) => {}
+        Err(failure) if failure.kind == Kind::NotFound => {}
+        Err(_) => return Stands::Unknown,
+    }
+    match one("conversations.history", None) {
+        Ok(Some(message)) if hangs(&message) => Stands::InThread,
+        Ok(Some(_)) => Stands::InChannel,
+        Ok(None) | Err(_) => Stands::Unknown,
+    }
+}
+
 /// From when to when, as Slack writes moments.
 struct Window {
     oldest: String,

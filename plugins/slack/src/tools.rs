@@ -9,6 +9,7 @@ use crate::card::{Card, Field, Place, compose_card, compose_decided};
 use crate::ids::{ApprovalId, ChannelId, Destination, EffectKey, Emoji, Ts, UserId, is_emoji};
 use crate::long::{self, Posted};
 use crate::message::{Link, Message, compose_whisper};
+use crate::recall::{self, Stands};
 use crate::stream::{self, Recipient};
 use crate::text::{Mention, Untrusted};
 
@@ -60,20 +61,34 @@ pub fn mentions(users: Vec<UserId>) -> Vec<Mention> {
     asked.into_iter().map(Mention::new).collect()
 }
 
-/// What was posted, where it was to stand. A reply whose thread is gone, which Slack puts into the channel instead, is
-/// taken back: nobody there has asked for it.
+/// What was posted, where it was to stand: in `thread`, if it was to be a reply. A reply whose thread is gone, which Slack
+/// puts into the channel instead, is taken back: nobody there has asked for it. An answer that leaves out where it stands
+/// proves nothing: then it is read back, and what is not found in the channel stays.
 ///
 /// # Errors
 /// [`Kind::Malformed`] when the answer does not name the message; [`Kind::NotFound`] when it was taken back.
-pub fn placed(answer: &Value, in_thread: bool, api: &Api) -> Result<Value, Failure> {
-    let output = posted(answer, in_thread)?;
-    let strays =
-        in_thread && answer.get("message").is_some() && output.get("thread_ts").is_some_and(Value::is_null);
-    if !strays {
+pub fn placed(answer: &Value, thread: Option<&Ts>, api: &Api) -> Result<Value, Failure> {
+    let mut output = posted(answer, thread.is_some())?;
+    let Some(thread) = thread.filter(|_| output.get("thread_ts").is_some_and(Value::is_null)) else {
         return Ok(output);
+    };
+    let text = |key: &str| output.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (channel, ts) = (text("channel"), text("ts"));
+    match recall::stands(&channel, &ts, thread, api) {
+        Stands::InThread => {
+            if let Some(fields) = output.as_object_mut() {
+                fields.insert("thread_ts".to_owned(), json!(thread.as_str()));
+            }
+            Ok(output)
+        }
+        Stands::InChannel => taken_back(output, &json!({ "channel": channel, "ts": ts }), api),
+        // Perhaps it cannot be read, perhaps it is not shown yet: the output says that nobody knows.
+        Stands::Unknown => Ok(output),
     }
-    let at = json!({ "channel": output.get("channel"), "ts": output.get("ts") });
-    match api.ask("chat.delete", &at) {
+}
+
+fn taken_back(output: Value, at: &Value, api: &Api) -> Result<Value, Failure> {
+    match api.ask("chat.delete", at) {
         Ok(Said::Done(_)) => {
             let message = "the message that this was a reply to is gone, and Slack put it into the channel: it was \
                            taken back";
@@ -85,7 +100,8 @@ pub fn placed(answer: &Value, in_thread: bool, api: &Api) -> Result<Value, Failu
 }
 
 /// What Slack says it posted, and not what was asked: a reply to a deleted message may have gone to the
-/// channel. `thread_ts` is null then, and absent where none was asked and none is there.
+/// channel. `thread_ts` is null where a reply was asked for and Slack does not say that it is one, and absent where none
+/// was asked and none is there.
 fn posted(answer: &Value, in_thread: bool) -> Result<Value, Failure> {
     let text = |path: &str| answer.pointer(path).and_then(Value::as_str);
     let (Some(channel), Some(ts)) = (text("/channel"), text("/ts")) else {
@@ -128,7 +144,7 @@ pub fn card(input: NewCard, key: &str, api: &Api) -> Result<Value, Failure> {
     let place = Place { channel: &channel, thread: thread_ts.as_ref(), mentions: &mentions };
     let card = Card { approval, title, fields, arguments, digest };
     let body = compose_card(&card, &place, &until, &EffectKey::parse(key)?)?;
-    placed(&api.send("chat.postMessage", &body)?, thread_ts.is_some(), api)
+    placed(&api.send("chat.postMessage", &body)?, thread_ts.as_ref(), api)
 }
 
 /// The input of `slack.card-update`.
@@ -332,23 +348,44 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_slack_put_elsewhere_is_reported_as_it_is() {
+    fn a_reply_is_taken_back_only_where_it_is_found_in_the_channel() {
         let reply = json!({"channel": "C012", "thread_ts": "1.0", "text": "Hello"});
-        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0"}));
-        let output = answer(&call("slack.post", reply.clone()), &OFFICE, &wire).unwrap();
-        assert_eq!(output, json!({"channel": "C012", "ts": "2.0", "thread_ts": null}));
-        // Where Slack says that it stands in the channel, it is taken back, or said to be there when that fails.
-        let strayed = || Told::Ok(json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {}}));
         let there = json!({"channel": "C012", "ts": "2.0", "thread_ts": null});
-        for (end, output) in [
-            (Told::Ok(json!({"ok": true})), Err(Kind::NotFound)),
-            (Told::No("cant_delete_message"), Ok(there.clone())),
-            (Told::Lost, Ok(there)),
+        let known = json!({"channel": "C012", "ts": "2.0", "thread_ts": "1.0"});
+        let page = |messages: Value| Told::Ok(json!({"ok": true, "messages": messages, "has_more": false}));
+        let in_thread =
+            || page(json!([{"ts": "1.0", "thread_ts": "1.0"}, {"ts": "2.0", "thread_ts": "1.0"}]));
+        let in_channel = || page(json!([{"ts": "2.0", "text": "Hello"}]));
+        let none = || page(json!([]));
+        // Whatever the answer of the post leaves out.
+        for silent in [
+            json!({"ok": true, "channel": "C012", "ts": "2.0"}),
+            json!({"ok": true, "channel": "C012", "ts": "2.0", "message": {"text": "Hello"}}),
         ] {
-            let (came, asked) = asked_of(call("slack.post", reply.clone()), &[strayed(), end]);
-            assert_eq!(came.map_err(|failure| failure.kind), output);
-            assert_eq!(asked[1], ("chat.delete".to_owned(), json!({"channel": "C012", "ts": "2.0"})));
+            for (read, output) in [
+                (vec![in_thread()], Ok(known.clone())),
+                (vec![none(), none()], Ok(there.clone())),
+                (vec![Told::No("missing_scope")], Ok(there.clone())),
+                (vec![Told::Lost], Ok(there.clone())),
+                (vec![none(), Told::Wait], Ok(there.clone())),
+                // Shown in the channel too, and a reply all the same.
+                (vec![none(), page(json!([{"ts": "2.0", "thread_ts": "1.0"}]))], Ok(known.clone())),
+                (
+                    vec![Told::No("thread_not_found"), in_channel(), Told::Ok(json!({"ok": true}))],
+                    Err(Kind::NotFound),
+                ),
+                (vec![none(), in_channel(), Told::No("cant_delete_message")], Ok(there.clone())),
+                (vec![none(), in_channel(), Told::Lost], Ok(there.clone())),
+            ] {
+                let deletes = read.len() == 3;
+                let told: Vec<Told> = [Told::Ok(silent.clone())].into_iter().chain(read).collect();
+                let (came, asked) = asked_of(call("slack.post", reply.clone()), &told);
+                assert_eq!(came.map_err(|failure| failure.kind), output, "{told:?}");
+                let deleted = ("chat.delete".to_owned(), json!({"channel": "C012", "ts": "2.0"}));
+                assert_eq!(asked.last() == Some(&deleted), deletes, "{asked:?}");
+            }
         }
+        let wire = canned(json!({"ok": true, "channel": "C012", "ts": "2.0"}));
         let top =
             answer(&call("slack.post", json!({"channel": "C012", "text": "Hello"})), &OFFICE, &wire).unwrap();
         assert_eq!(top, json!({"channel": "C012", "ts": "2.0"}));

@@ -30,14 +30,19 @@ pub struct SlackConfig {
     pub live: LiveConfig,
 }
 
-/// A workspace with an app of its own. Its token is the credential `slack.bot-token@T…`.
+/// A workspace with an app of its own, which comes over HTTP, over a socket, or over both. Its token is the credential
+/// `slack.bot-token@T…`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceConfig {
     /// The workspace, `T…`.
     pub team: String,
-    /// The signing secret of that app, and during a rotation the one before it.
+    /// The signing secret of that app, and during a rotation the one before it. Only a socket does without.
+    #[serde(default)]
     pub signing_secrets: Vec<SecretSource>,
+    /// Whether its deliveries come over a connection that the office opens, with `slack.app-token@T…`.
+    #[serde(default)]
+    pub socket: bool,
 }
 
 /// How the office is installed over Slack's own pages. The client's secret is the credential `slack.client-secret`.
@@ -60,10 +65,13 @@ fn authorize() -> String {
 }
 
 impl Config {
-    /// Whether Slack's deliveries come over a connection that the office opens.
+    /// The apps whose deliveries come over a connection that the office opens: nothing for the office's one app, a
+    /// workspace for one of its own.
     #[must_use]
-    pub fn has_socket(&self) -> bool {
-        self.slack.as_ref().is_some_and(|slack| slack.socket)
+    pub fn sockets(&self) -> Vec<Option<String>> {
+        let Some(slack) = &self.slack else { return Vec::new() };
+        let own = slack.workspaces.iter().filter(|one| one.socket).map(|one| Some(one.team.clone()));
+        slack.socket.then_some(None).into_iter().chain(own).collect()
     }
 }
 
@@ -86,6 +94,11 @@ impl SlackConfig {
                 is_team(team),
                 "`[[slack.workspace]] team` is `{team}`: a workspace is its id, such as T0123ABCD"
             );
+            ensure!(
+                workspace.socket || !workspace.signing_secrets.is_empty(),
+                "the workspace `{team}` has an app of its own that could not be told from another: give it \
+                 `signing_secrets`, or `socket = true`"
+            );
             ensure!(teams.insert(team), "the workspace `{team}` stands in `[[slack.workspace]]` twice");
         }
         self.install.as_ref().map_or(Ok(()), InstallConfig::check)
@@ -99,7 +112,14 @@ impl SlackConfig {
 
     /// The signing secrets of apps that are one workspace's own, by that.
     pub fn own_secrets(&self) -> BTreeMap<&str, &[SecretSource]> {
-        self.workspaces.iter().map(|one| (one.team.as_str(), one.signing_secrets.as_slice())).collect()
+        let signs = self.workspaces.iter().filter(|one| !one.signing_secrets.is_empty());
+        signs.map(|one| (one.team.as_str(), one.signing_secrets.as_slice())).collect()
+    }
+
+    /// The workspaces with an app of their own that signs nothing.
+    pub fn unsigned(&self) -> BTreeSet<String> {
+        let unsigned = self.workspaces.iter().filter(|one| one.signing_secrets.is_empty());
+        unsigned.map(|one| one.team.clone()).collect()
     }
 }
 

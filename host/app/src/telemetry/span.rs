@@ -1,5 +1,5 @@
 //! A turn as a trace: one span for the turn, one below it for each try of each step, and the gate's facts as moments in
-//! them. Worked out from the record alone, so that a trace is the same whichever host exports it, and however often.
+//! them. A span is due when what it is about has ended, so that those of steps come before that of their turn. Worked out from the record alone, so that a trace is the same whichever host exports it, and however often.
 //!
 //! Always holds: no words of anybody. What people said, what a model wrote, arguments, results, addresses and reasons
 //! stay in the record; a span has names, ids, figures and decisions.
@@ -12,9 +12,10 @@ use event::{
 use gate::FailureKind;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// Longest name of a tool in a trace, in characters: a model may ask for one that does not exist.
-const NAME_CHARS_MAX: usize = 100;
+pub(super) const NAME_CHARS_MAX: usize = 100;
 
 /// What an attribute holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +100,7 @@ pub(super) fn trace_id(turn: &TurnId) -> [u8; 16] {
 }
 
 /// The first bytes of a digest over the parts.
-fn id<const N: usize>(parts: &[&str]) -> [u8; N] {
+pub(super) fn id<const N: usize>(parts: &[&str]) -> [u8; N] {
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
     let digest = Digest::of_parts(&parts);
     let mut id = [0; N];
@@ -110,14 +111,39 @@ fn id<const N: usize>(parts: &[&str]) -> [u8; N] {
     id
 }
 
-/// The spans of a turn that has ended, the turn's own first; none of one that has not.
-pub(super) fn spans(told: &Told) -> Vec<Span> {
-    let (Some(first), Some(last), Some(opened), Some(ended)) =
-        (told.events.first(), told.events.last(), &told.state.opened, &told.state.ended)
-    else {
-        return Vec::new();
+/// The id of a turn's own span.
+pub(super) fn root_id(turn: &TurnId) -> [u8; 8] {
+    id(&["turn", turn.as_str()])
+}
+
+/// Which spans of a turn are due: those of tries that ended, and once the turn has, its own and those of tries that
+/// never did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Due {
+    /// Tries that ended, by step and attempt.
+    pub tries: BTreeSet<(u32, u32)>,
+    /// Whether the turn did.
+    pub whole: bool,
+}
+
+/// The spans of a turn that are due, its own first.
+pub(super) fn spans(told: &Told, due: &Due) -> Vec<Span> {
+    let Some(opened) = &told.state.opened else { return Vec::new() };
+    let root = root_id(&told.turn);
+    let whole = whole(told, root).filter(|_| due.whole);
+    let is_due = |one: &Try<'_>| match one.ended {
+        Some(_) => due.tries.contains(&(one.started.step, one.started.attempt)),
+        None => due.whole,
     };
-    let root = id(&["turn", told.turn.as_str()]);
+    let steps = tries(told).into_iter().filter(is_due);
+    let steps = steps.map(|one| one.span(root, opened.seat.as_str(), opened.topic.as_str()));
+    whole.into_iter().chain(steps).collect()
+}
+
+/// The span of a turn that has ended.
+fn whole(told: &Told, root: [u8; 8]) -> Option<Span> {
+    let (first, last) = (told.events.first()?, told.events.last()?);
+    let (opened, ended) = (told.state.opened.as_ref()?, told.state.ended.as_ref()?);
     let tries: Vec<Try<'_>> = tries(told);
     let used = tries.iter().filter_map(|one| one.used).fold(Usage::default(), sum);
     let mut attributes: Attributes = vec![
@@ -138,7 +164,7 @@ pub(super) fn spans(told: &Told) -> Vec<Span> {
     if is_error {
         attributes.push(("error.type", word(&ended.ending).into()));
     }
-    let whole = Span {
+    Some(Span {
         id: root,
         parent: None,
         name: format!("invoke_agent {}", opened.seat),
@@ -148,9 +174,7 @@ pub(super) fn spans(told: &Told) -> Vec<Span> {
         attributes,
         marked: told.events.iter().filter_map(said_meanwhile).collect(),
         is_error,
-    };
-    let steps = tries.into_iter().map(|one| one.span(root, opened.seat.as_str(), opened.topic.as_str()));
-    std::iter::once(whole).chain(steps).collect()
+    })
 }
 
 /// What people said into the turn while it ran: how much, and never what.
@@ -174,7 +198,7 @@ struct Try<'a> {
 
 /// Nano-dollars: charged, and held where nobody knows the figure.
 #[derive(Clone, Copy, Default)]
-struct Money {
+pub(super) struct Money {
     charged: i64,
     unknown: i64,
 }
@@ -202,7 +226,7 @@ fn tries(told: &Told) -> Vec<Try<'_>> {
 }
 
 /// The events of a call that belong to one try: a fact that names no origin belongs to the try before it.
-fn of_attempt(events: &[Event], attempt: u32) -> Vec<&Event> {
+pub(super) fn of_attempt(events: &[Event], attempt: u32) -> Vec<&Event> {
     let mut current = 0;
     let mut found = Vec::new();
     for event in events {
@@ -214,7 +238,7 @@ fn of_attempt(events: &[Event], attempt: u32) -> Vec<&Event> {
     found
 }
 
-fn origin(fact: &Fact) -> Option<&Origin> {
+pub(super) fn origin(fact: &Fact) -> Option<&Origin> {
     match fact {
         Fact::CallAdmitted(body) => Some(&body.origin),
         Fact::CallDenied(body) => Some(&body.origin),
@@ -231,7 +255,7 @@ fn origin(fact: &Fact) -> Option<&Origin> {
 }
 
 impl Money {
-    fn and(self, fact: &Fact) -> Self {
+    pub(super) fn and(self, fact: &Fact) -> Self {
         match fact {
             Fact::HoldSettled(body) => Self { charged: self.charged.saturating_add(body.charged.0), ..self },
             Fact::HoldLeftUnknown(body) => Self { unknown: self.unknown.saturating_add(body.held.0), ..self },
@@ -267,7 +291,7 @@ impl Try<'_> {
             ]),
         }
         attributes.extend(money([self.money]));
-        let decision = self.decided(&mut attributes);
+        let decision = decision(&self.gate, &mut attributes);
         let error = self.error(decision);
         attributes.extend(error.clone().map(|error| ("error.type", error.into())));
         let last = self.gate.last().map_or(self.began, |event| event.at).max(self.began);
@@ -302,25 +326,6 @@ impl Try<'_> {
             .extend(stopped.map(|reason| ("gen_ai.response.finish_reasons", vec![reason.to_owned()].into())));
     }
 
-    /// What the gate decided, in one word.
-    fn decided(&self, attributes: &mut Attributes) -> Option<&'static str> {
-        let mut decision = None;
-        for event in &self.gate {
-            decision = match &event.fact {
-                Fact::CallAdmitted(_) => Some("admitted"),
-                Fact::CallDenied(_) => Some("denied"),
-                Fact::CallRefused(_) => Some("refused"),
-                Fact::ApprovalAsked(_) => Some("waits"),
-                _ => decision,
-            };
-        }
-        let receipts =
-            self.gate.iter().filter(|event| matches!(event.fact, Fact::ReceiptRecorded(_))).count();
-        attributes.extend(decision.map(|decision| ("chancery.gate.decision", decision.into())));
-        attributes.push(("chancery.receipts", (receipts as u64).into()));
-        decision
-    }
-
     /// Why it is an error, if it is one. One that waits for a person is none.
     fn error(&self, decision: Option<&str>) -> Option<String> {
         match self.ended {
@@ -331,6 +336,24 @@ impl Try<'_> {
     }
 }
 
+/// What the gate decided about one try, in one word; it is put beside `attributes`.
+pub(super) fn decision(gate: &[&Event], attributes: &mut Attributes) -> Option<&'static str> {
+    let mut decision = None;
+    for event in gate {
+        decision = match &event.fact {
+            Fact::CallAdmitted(_) => Some("admitted"),
+            Fact::CallDenied(_) => Some("denied"),
+            Fact::CallRefused(_) => Some("refused"),
+            Fact::ApprovalAsked(_) => Some("waits"),
+            _ => decision,
+        };
+    }
+    let receipts = gate.iter().filter(|event| matches!(event.fact, Fact::ReceiptRecorded(_))).count();
+    attributes.extend(decision.map(|decision| ("chancery.gate.decision", decision.into())));
+    attributes.push(("chancery.receipts", (receipts as u64).into()));
+    decision
+}
+
 /// The kind of a failure, when it is one of the gate's own: any other may be a guest's words.
 fn failure(ended: &StepEnded) -> Option<String> {
     let kind = ended.output.value()?.get("failed")?;
@@ -339,7 +362,7 @@ fn failure(ended: &StepEnded) -> Option<String> {
 }
 
 /// A fact of the gate as a moment: ids, digests and figures, without what anybody said.
-fn marked(event: &Event) -> Marked {
+pub(super) fn marked(event: &Event) -> Marked {
     let attributes: Attributes = match &event.fact {
         Fact::CallAdmitted(body) => decided(&body.policies, &body.policy_set),
         Fact::CallDenied(body) => {
@@ -385,7 +408,7 @@ fn by(by: DeniedBy) -> String {
     word(&by)
 }
 
-fn usage(used: Usage) -> Attributes {
+pub(super) fn usage(used: Usage) -> Attributes {
     let mut attributes: Attributes = vec![
         ("gen_ai.usage.input_tokens", used.input_tokens.into()),
         ("gen_ai.usage.output_tokens", used.output_tokens.into()),
@@ -410,7 +433,7 @@ fn sum(one: Usage, other: Usage) -> Usage {
     }
 }
 
-fn money(all: impl IntoIterator<Item = Money>) -> Attributes {
+pub(super) fn money(all: impl IntoIterator<Item = Money>) -> Attributes {
     let all = all.into_iter().fold(Money::default(), |one, other| Money {
         charged: one.charged.saturating_add(other.charged),
         unknown: one.unknown.saturating_add(other.unknown),
@@ -423,12 +446,12 @@ fn money(all: impl IntoIterator<Item = Money>) -> Attributes {
 }
 
 /// What stands before the first slash of a model's full name: the plugin that offers it.
-fn provider(model: &str) -> &str {
+pub(super) fn provider(model: &str) -> &str {
     model.split('/').next().unwrap_or_default()
 }
 
 /// What stands behind it.
-fn model(full: &str) -> &str {
+pub(super) fn model(full: &str) -> &str {
     full.split_once('/').map_or(full, |(_, model)| model)
 }
 

@@ -107,7 +107,11 @@ async fn set(desk: &Desk, delivery: &EventId, choice: &Choice, own: &ConnectionI
         }
         Chosen::Connect(service) => {
             let offer = account::offer(office, &service, by)?;
-            Shown { said: Some(offer.text), link: offer.link.map(|(_, url)| (service, url)), ..Shown::default() }
+            Shown {
+                said: Some(offer.text),
+                link: offer.link.map(|(_, url)| (service, url)),
+                ..Shown::default()
+            }
         }
         Chosen::Disconnect(service) => {
             let said = account::disconnect(&office.config, &office.record, &service, by).await?;

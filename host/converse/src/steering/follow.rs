@@ -1,20 +1,19 @@
-//! Following the record: each classified message about a topic with a running turn steers that turn, and the deletion
-//! of the message that woke it stops it: nobody waits for an answer any more.
+//! Following the record: each classified message about a topic with a running turn steers that turn, and so does what
+//! somebody changed or took back there.
 //!
 //! What it does is decided in the transaction of its append, on the turn's inbox as it stands there: a message either
 //! comes into the inbox before the turn's finish stands, or it waits for a turn of its own; only a stop comes in
 //! afterwards, while the answer waits for a person's yes. Its id is derived from turn
 //! and message, so that several hosts, and a host that starts again, say it once.
 
-use crate::arrival::Arrival;
+use crate::manner::Manner;
 use crate::reason::Reason;
-use crate::steering::{allowed, steering};
+use crate::steering::{allowed, change, steering};
 use event::{
-    Actor, Class, DeliveryClassified, Event, EventId, Expected, Fact, GlobalPosition, Label, MessageReceived,
-    PrincipalId, Proposed, Steering, StreamName, Topic, TurnSteered,
+    Actor, Class, DeliveryClassified, Event, EventId, Expected, Fact, GlobalPosition, Label, PrincipalId,
+    Proposed, Steering, StreamName, Topic, TurnSteered,
 };
 use fold::inbox::{InboxRow, Inboxes, RunningRow, message_key, topic_key, turn_key};
-use fold::message::{MessageRow, Messages};
 use fold::turn::{TurnRow, Turns};
 use fold::{Projection, decode};
 use record::{Append, Decided, Error, Record, RowKey};
@@ -32,10 +31,12 @@ const FOLLOW_EVENTS_MAX: usize = 256;
 pub struct Steerers {
     /// The principals.
     pub named: BTreeSet<PrincipalId>,
+    /// How the office behaves where people talk: which words ask for a drill.
+    pub manner: Manner,
 }
 
 impl Steerers {
-    fn may(&self, by: Option<&PrincipalId>, asker: Option<&PrincipalId>) -> bool {
+    pub(super) fn may(&self, by: Option<&PrincipalId>, asker: Option<&PrincipalId>) -> bool {
         by.is_some_and(|by| asker == Some(by) || self.named.contains(by))
     }
 }
@@ -50,8 +51,12 @@ pub async fn steer(record: &Record, host: &PrincipalId, who: &Steerers) -> Resul
     let events = record.read_all(after, FOLLOW_EVENTS_MAX).await?;
     let Some(last) = events.last().map(|event| event.global_position) else { return Ok(0) };
     for event in &events {
-        if let Fact::DeliveryClassified(classified) = &event.fact {
-            concerns(record, host, who, (event, classified)).await?;
+        match &event.fact {
+            Fact::DeliveryClassified(classified) => {
+                concerns(record, host, who, (event, classified)).await?;
+            }
+            Fact::TurnOpened(opened) => change::opened(record, host, (event, opened)).await?,
+            _ => {}
         }
     }
     record.set_cursor(STEERING_CURSOR, last).await?;
@@ -82,7 +87,10 @@ async fn concerns(
     (event, classified): (&Event, &DeliveryClassified),
 ) -> Result<(), Error> {
     if classified.reason == Reason::Deletion.word() {
-        return taken_back(record, host, (event, classified)).await;
+        return change::taken_back(record, host, (event, classified)).await;
+    }
+    if classified.reason == Reason::Edit.word() {
+        return change::edited(record, host, who, (event, classified)).await;
     }
     let (Some(topic), Some(message)) = (&classified.topic, &classified.message) else { return Ok(()) };
     if classified.class == Class::Ignored {
@@ -106,7 +114,7 @@ async fn concerns(
 }
 
 /// The inboxes of the turns that run about `topic`.
-async fn running(record: &Record, topic: &Topic) -> Result<Vec<InboxRow>, Error> {
+pub(super) async fn running(record: &Record, topic: &Topic) -> Result<Vec<InboxRow>, Error> {
     let row = record.row(Inboxes.name(), &topic_key(topic)).await?;
     let running: RunningRow = decode(row.as_ref()).unwrap_or_default();
     let mut inboxes = Vec::with_capacity(running.turns.len());
@@ -117,38 +125,8 @@ async fn running(record: &Record, topic: &Topic) -> Result<Vec<InboxRow>, Error>
     Ok(inboxes)
 }
 
-/// Stops each turn whose question was taken back. What else somebody takes back, the turn has read or not.
-async fn taken_back(
-    record: &Record,
-    host: &PrincipalId,
-    (event, classified): (&Event, &DeliveryClassified),
-) -> Result<(), Error> {
-    let Some(delivery) = record.event(&classified.delivery).await? else { return Ok(()) };
-    let Fact::DeliveryReceived(received) = &delivery.fact else { return Ok(()) };
-    let (Some(topic), Some(place)) = (&classified.topic, Arrival::of(received).place()) else {
-        return Ok(());
-    };
-    let row: Option<MessageRow> = decode(record.row(Messages.name(), &place.key()).await?.as_ref());
-    let Some(gone) = row.map(|row| row.event) else { return Ok(()) };
-    for inbox in running(record, topic).await?.into_iter().filter(|inbox| inbox.woken_by == gone) {
-        let steered = TurnSteered {
-            turn: inbox.turn,
-            topic: inbox.topic,
-            message: delivery.id.clone(),
-            at: delivery.global_position,
-            by: None,
-            steering: Steering::Stop,
-            reason: "taken-back".to_owned(),
-            asks: None,
-            untold: false,
-        };
-        append(record, host, event, steered).await?;
-    }
-    Ok(())
-}
-
 /// The person whose message woke a turn.
-async fn asker(record: &Record, woken_by: &EventId) -> Result<Option<PrincipalId>, Error> {
+pub(super) async fn asker(record: &Record, woken_by: &EventId) -> Result<Option<PrincipalId>, Error> {
     Ok(record.event(woken_by).await?.and_then(|event| match event.fact {
         Fact::MessageReceived(message) => message.author.principal,
         _ => None,
@@ -169,7 +147,7 @@ fn steered(
     let by = message.author.principal.clone();
     let (steering, reason) = match of_class(classified) {
         Some(reason) => (Steering::Ignore, reason),
-        None => allowed(steering(&words(message)), who.may(by.as_ref(), asker)),
+        None => allowed(steering(&words(message.text.text())), who.may(by.as_ref(), asker)),
     };
     // Who addresses the office asks its seat, also where triage would have weighed it first.
     let untold =
@@ -190,7 +168,7 @@ fn steered(
 
 /// Why a message concerns no turn whatever it says: it was for somebody else, from somebody who has no say here, or asks
 /// for a drill, which is a turn of its own: nothing of it may be done by one that sends.
-fn of_class(classified: &DeliveryClassified) -> Option<&'static str> {
+pub(super) fn of_class(classified: &DeliveryClassified) -> Option<&'static str> {
     if classified.reason == Reason::Drill.word() {
         return Some(Reason::Drill.word());
     }
@@ -201,8 +179,8 @@ fn of_class(classified: &DeliveryClassified) -> Option<&'static str> {
 }
 
 /// The message's words as a person reads them, without a mention at either end.
-fn words(message: &MessageReceived) -> String {
-    let text = message.text.text().trim();
+pub(super) fn words(text: &str) -> String {
+    let text = text.trim();
     let text = match crate::notation::leads_with(text) {
         Some(_) => text.split_once('>').map_or(text, |(_, rest)| rest),
         None => text,
@@ -214,7 +192,7 @@ fn words(message: &MessageReceived) -> String {
     crate::readable(text)
 }
 
-async fn append(
+pub(super) async fn append(
     record: &Record,
     host: &PrincipalId,
     classified: &Event,

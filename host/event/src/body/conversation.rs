@@ -141,3 +141,27 @@ pub struct MessageMerged {
     /// Whether the second delivery names the office itself.
     pub mentions_office: bool,
 }
+
+/// Somebody changed what they had said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageEdited {
+    /// The message that was changed.
+    pub message: EventId,
+    /// Where it stands.
+    pub place: Place,
+    /// Who changed it.
+    pub author: Author,
+    /// What it says now, in the source's own notation. Of its author.
+    pub text: Personal<String>,
+    /// When, as the source says it, such as Slack's `edited.ts`; empty when it does not.
+    pub edited: String,
+}
+
+/// A message was taken back. Slack does not say by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageDeleted {
+    /// The message.
+    pub message: EventId,
+    /// Where it stood.
+    pub place: Place,
+}

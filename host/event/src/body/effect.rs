@@ -24,6 +24,9 @@ pub struct EffectIntended {
     /// Whether it changes the record alone, in one commit with its outcome: while no outcome stands, nothing of it does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inside: bool,
+    /// The workspace it is made in, where its arguments do not say: it is read back there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// The change happened.

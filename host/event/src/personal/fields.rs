@@ -17,6 +17,7 @@ use crate::fact::Fact::{
 use crate::fact::Fact::{ConnectionEnded, ConnectionInstalled, ConnectionRenewed};
 use crate::fact::Fact::{EmojiListed, ModeSet, TopicMuted, TopicUnmuted, TriageDecided};
 use crate::fact::Fact::{FinishAccepted, InboxDrained, TurnSteered};
+use crate::fact::Fact::{MessageDeleted, MessageEdited};
 use serde_json::Value;
 
 macro_rules! personal {
@@ -58,6 +59,7 @@ personal! {
     EffectCaptured { input }
     EffectRecalled { reason }
     EffectStated { saw }
+    MessageEdited { text }
     MessageReceived { text }
     ReceiptRecorded { address }
     RequestAnswered { answer }
@@ -70,7 +72,7 @@ personal! {
     EffectSent HoldLeftUnknown HoldReleased HoldSettled HoldStarted HoldTaken MessageMerged MomentPassed MomentSet
     NodeStarted PluginGranted PluginInstalled PluginRevoked PolicyApplied PolicyProposed PolicyRevoked PricesListed
     RefusalLifted RefusalRaised RequestLapsed SeatChanged SeatCreated SeatHeld SeatVacated SubjectShredded TurnOpened
-    FinishAccepted InboxDrained TurnSteered
+    FinishAccepted InboxDrained TurnSteered MessageDeleted
     PluginProposed PluginRemoved ComponentRevoked CallTried
     ConnectionEnded ConnectionInstalled ConnectionRenewed
     EmojiListed ModeSet TopicMuted TopicUnmuted TriageDecided
@@ -86,6 +88,7 @@ impl Fact {
             self,
             DeliveryReceived(_)
                 | MessageReceived(_)
+                | MessageEdited(_)
                 | ApprovalDenied(_)
                 | ApprovalGivenAhead(_)
                 | ApprovalWithdrawn(_)

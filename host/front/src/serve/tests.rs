@@ -86,7 +86,7 @@ fn routes(record: &Record, folder: &std::path::Path) -> Router {
         installs: None,
         clock: Arc::new(StoppedClock),
         journal: None,
-        socket: None,
+        sockets: Vec::new(),
     })
 }
 
@@ -189,7 +189,7 @@ async fn whoever_watches_sees_how_far_the_journal_is_behind_and_why() {
         keys: None,
         clock,
         journal: Some(status),
-        socket: None,
+        sockets: Vec::new(),
         installs: None,
     };
     let router = router(front);

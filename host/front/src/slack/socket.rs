@@ -9,6 +9,7 @@
 
 use crate::inbox::Inbox;
 use crate::slack::parse::from_socket;
+use converse::Arrival;
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -91,17 +92,21 @@ pub struct Line {
     pub problem: Option<String>,
 }
 
-/// Keeps a connection open until `stop` says so.
+/// Whether an app speaks for a workspace: what its socket says of another is not believed.
+pub type Speaks = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Keeps a connection of one app open until `stop` says so; what it says for a workspace that it `speaks` for goes into
+/// `inbox`.
 ///
 /// # Errors
 /// When Slack says that there will be none: the sentence says why.
 pub async fn keep(
     door: Arc<dyn Door>,
-    inbox: Inbox,
+    (inbox, speaks): (Inbox, Speaks),
     line: watch::Sender<Line>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), String> {
-    let mut socket = Socket { door, inbox, line, tasks: JoinSet::new(), pause_ms: PAUSE_MS };
+    let mut socket = Socket { door, inbox, speaks, line, tasks: JoinSet::new(), pause_ms: PAUSE_MS };
     let (tell, mut told) = mpsc::channel(16);
     let mut next = Some(Instant::now());
     // Ends with `stop`, or when Slack says that there will be none.
@@ -133,6 +138,7 @@ enum News {
 struct Socket {
     door: Arc<dyn Door>,
     inbox: Inbox,
+    speaks: Speaks,
     line: watch::Sender<Line>,
     tasks: JoinSet<()>,
     pause_ms: u64,
@@ -159,6 +165,7 @@ impl Socket {
                 let connection = Connection {
                     stream,
                     inbox: self.inbox.clone(),
+                    speaks: self.speaks.clone(),
                     line: self.line.clone(),
                     tell: tell.clone(),
                 };
@@ -256,6 +263,7 @@ struct Said {
 struct Connection {
     stream: Stream,
     inbox: Inbox,
+    speaks: Speaks,
     line: watch::Sender<Line>,
     tell: mpsc::Sender<News>,
 }
@@ -333,6 +341,12 @@ impl Connection {
     async fn take(&mut self, said: Said) -> Result<(), Over> {
         let Said { kind, envelope_id, payload, retry_attempt, .. } = said;
         match from_socket(&kind, retry_attempt, payload) {
+            // Neither recorded nor acknowledged: Slack hears what HTTP would answer with 401.
+            Ok(incoming) if !(self.speaks)(Arrival::of(&incoming.delivery).team()) => {
+                let team = Arrival::of(&incoming.delivery).team();
+                tracing::warn!(team, kind, "an app's socket speaks for a workspace that is not that app's");
+                return Ok(());
+            }
             Ok(incoming) => {
                 let taking = self.inbox.take(incoming);
                 match timeout(Duration::from_millis(APPEND_MS_MAX), taking).await {

@@ -106,6 +106,7 @@ async fn answer(record: &Record, n: &str, session: &str, text: &str) {
         content: Digest::of(b""),
         account: None,
         inside: false,
+        workspace: None,
     };
     state(record, n, intended).await;
     state(record, n, EffectSent { effect, reference: json!({}) }).await;

@@ -117,7 +117,11 @@ async fn reading_back_is_a_call_of_its_own_with_a_receipt_and_the_original_argum
     let (tool, asked) = office.world.reached().pop().unwrap();
     assert_eq!(tool, "slack.recall");
     let around = row(&office, &effect).await.intended_at.0;
-    assert_eq!(asked, json!({"tool": "slack.post", "key": effect, "input": words(), "around_ms": around}));
+    // In the workspace of the topic, which the arguments do not name.
+    let team = "T1";
+    let wanted =
+        json!({"tool": "slack.post", "key": effect, "input": words(), "around_ms": around, "team": team});
+    assert_eq!(asked, wanted);
     // It is told where the call is told, and follows from it.
     assert_eq!(new[2].stream, unknown.stream);
     assert_eq!(new[3].cause.as_ref(), Some(&unknown.id));

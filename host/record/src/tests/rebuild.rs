@@ -150,6 +150,7 @@ fn effect_fact() -> impl Strategy<Value = Fact> {
                 content,
                 account: None,
                 inside: false,
+                workspace: None,
             }
             .into()
         }

@@ -309,7 +309,11 @@ impl Office {
 
     /// What was sent, in order.
     pub fn sent(&self) -> Vec<Value> {
-        self.calls().iter().filter(|call| call.tool == "slack.post").map(|call| call.input().clone()).collect()
+        self.calls()
+            .iter()
+            .filter(|call| call.tool == "slack.post")
+            .map(|call| call.input().clone())
+            .collect()
     }
 }
 

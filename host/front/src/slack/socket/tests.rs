@@ -79,7 +79,7 @@ impl Office {
         let inbox = Inbox::new(record.clone(), PrincipalId::host());
         let (stop, stopped) = watch::channel(false);
         let (said, line) = watch::channel(Line::default());
-        let kept = tokio::spawn(keep(door, inbox, said, stopped));
+        let kept = tokio::spawn(keep(door, (inbox, Arc::new(|_| true)), said, stopped));
         Self { record, sides, line, stop, kept }
     }
 

@@ -101,6 +101,7 @@ pub fn derived(n: u8, words: &str, of: &[PrincipalId]) -> Vec<Fact> {
             content: digest.clone(),
             account: None,
             inside: false,
+            workspace: None,
         }
         .into(),
         EffectFailed { effect: effect.clone(), reason: text() }.into(),
