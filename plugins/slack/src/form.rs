@@ -105,7 +105,7 @@ pub fn begin(input: &Begin, key: &str, api: &Api) -> Result<Value, Failure> {
         text: Untrusted::new(&input.text),
         key: &EffectKey::parse(key)?,
     })?;
-    placed(&api.send("chat.postMessage", &body)?, false, api)
+    placed(&api.send("chat.postMessage", &body)?, None, api)
 }
 
 #[cfg(test)]
