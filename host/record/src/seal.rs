@@ -36,8 +36,8 @@ impl<'a> Sealing<'a> {
         stream: &StreamName,
         event: &mut Proposed,
     ) -> Result<Option<PrincipalId>, Error> {
-        let missing = if event.fact.brings_words() { Missing::Make } else { Missing::Refuse };
-        let (id, kind) = (event.id.clone(), event.fact.kind());
+        let brings_words = event.fact.brings_words();
+        let (id, kind, actor) = (event.id.clone(), event.fact.kind(), event.actor.principal.clone());
         let mut erased = None;
         for (field, personal) in event.fact.personal_mut() {
             let Some(value) = personal.to_seal() else { continue };
@@ -49,6 +49,9 @@ impl<'a> Sealing<'a> {
             let unreadable = |source| Error::Unreadable { id: id.clone(), source };
             // What nests too deeply to be read again is refused here, as it is in the open.
             serde_json::from_slice::<Value>(&plain).map_err(|e| unreadable(Arc::new(e)))?;
+            // What is of nobody but the person who states it derives from nothing that was said before.
+            let own = personal.subjects().iter().eq([&actor]);
+            let missing = if brings_words || own { Missing::Make } else { Missing::Refuse };
             let about = About { stream: stream.as_str(), event: id.as_str(), kind, field };
             match keys.seal(personal.subjects(), &about, &plain, missing) {
                 Ok(sealed) => personal.seal(sealed),

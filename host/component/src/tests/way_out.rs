@@ -2,7 +2,7 @@
 
 use super::kit::{Kit, READ_AT, TOKEN, component, granted, kit, output, route, small};
 use super::server::{Manner, Server};
-use event::{Digest, Route};
+use event::{Digest, Route, RoutePath};
 use gate::{Reached, Reading};
 use serde_json::{Value, json};
 
@@ -56,6 +56,36 @@ async fn what_was_not_granted_never_leaves() {
         assert!(!reached.request_sent && !error(reached).is_empty(), "{url}");
     }
     assert_eq!(server.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn of_a_whole_path_nothing_near_it_leaves() {
+    let server = answers().await;
+    let whole = |path: &str| Route {
+        path: RoutePath::Whole(path.to_owned()),
+        ..route(&["GET"], &server.origin, "/", None)
+    };
+    let kit = towards(&server, vec![whole("/me/drafts"), whole("/me/drafts/*")]).await;
+    let asked = |path: &str| kit.call("hostile.fetch", json!({"url": format!("{}{path}", server.origin)}));
+    for path in ["/me/drafts?q=1", "/me/./drafts", "/me/drafts/7", "/me/drafts/7/../8"] {
+        assert!(asked(path).await.request_sent, "{path}");
+    }
+    let sent = server.requests().len();
+    for path in [
+        "/me/drafts/",
+        "/me/drafts/7/send",
+        "/me/drafts/7%2Fsend",
+        "/me/drafts/7%252Fsend",
+        "/me/drafts%2F7",
+        "/me/drafts/..",
+        "/me/drafts/7;x=1",
+        "/ME/drafts",
+        "//me/drafts",
+    ] {
+        let reached = asked(path).await;
+        assert!(!reached.request_sent && !error(reached).is_empty(), "{path}");
+    }
+    assert_eq!(server.requests().len(), sent);
 }
 
 #[tokio::test]

@@ -1,8 +1,13 @@
 //! The conversation a call is made in: what was said there, and which of it has certain words.
+//!
+//! It is given to a turn that answers there. A seat that another asked about it works for that seat, and reads what the
+//! request says, and not what people told the other.
 
-use super::{Given, Here, unread};
-use crate::reach::Failure;
-use event::{ConnectionIdentified, Event, Fact, GlobalPosition, MessageReceived, Timestamp};
+use super::{Given, Here, no, unread};
+use crate::reach::{Failure, FailureKind};
+use event::{
+    ConnectionIdentified, Event, Fact, GlobalPosition, MessageReceived, Position, StreamName, Timestamp,
+};
 use fold::said::{DayRow, Said, days_back};
 use fold::setting::{self, Settings};
 use fold::{Projection, decode};
@@ -59,8 +64,9 @@ impl Place {
     /// they are written in capitals.
     ///
     /// # Errors
-    /// When the record cannot be read.
+    /// When the turn does not answer here, or the record cannot be read.
     pub async fn said(&self, find: Option<&str>, before: Option<u64>, limit: u32) -> Result<Page, Failure> {
+        self.answers_here().await?;
         let words = words(find.unwrap_or_default());
         let limit = usize::try_from(limit.clamp(1, LINES_MAX)).unwrap_or(1);
         let positions = self.positions(before).await?;
@@ -81,6 +87,22 @@ impl Place {
         // All of it was looked through.
         page.earlier = None;
         Ok(oldest_first(page))
+    }
+
+    /// That the call is of a turn whose answer goes here.
+    async fn answers_here(&self) -> Result<(), Failure> {
+        let elsewhere =
+            || no(FailureKind::NotAllowed, "this turn does not answer in the conversation that it is about");
+        let turn = self.given.call.origin.turn().ok_or_else(elsewhere)?;
+        let stream = StreamName::new("turn", turn);
+        let first = self.given.record.read_stream(&stream, Position(1), 1).await;
+        let first = first.map_err(|error| unread(&error))?;
+        let reply_to = match first.first().map(|event| &event.fact) {
+            Some(Fact::TurnOpened(opened)) => opened.reply_to.as_ref(),
+            _ => None,
+        };
+        let here = reply_to.is_some_and(|reply_to| reply_to.audience == self.here.audience);
+        if here { Ok(()) } else { Err(elsewhere()) }
     }
 
     /// Adds what `event` says to a page, as far as it is to be shown.

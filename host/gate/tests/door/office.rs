@@ -4,7 +4,7 @@ use super::kit::{Office, append, budget, created, person, seat, usd};
 use event::{
     Actor, AppliesTo, Audience, Author, DeniedBy, Digest, Event, EventId, Expected, Fact, Handle, Integrity,
     Label, MessageReceived, Period, Personal, Place, PlaceKind, PluginGranted, PluginRevoked, Proposed,
-    Readers, SeatHeld, StreamName, Topic,
+    Readers, ReplyTo, SeatHeld, StreamName, Topic, TurnId, TurnOpened,
 };
 use gate::office::{Line, Page};
 use gate::{Call, EffectClass, Failure, FailureKind, Output, Passed, Payload, Reached, Verbs};
@@ -128,11 +128,53 @@ async fn filled(office: &Office) {
     {
         append(&office.record, &format!("office/{n}"), fact).await;
     }
+    for channel in ["C1", "C2", "D1"] {
+        opens(office, channel, true).await;
+    }
+}
+
+/// A turn of the hall about what was said in `channel` begins; where it answers there.
+async fn opens(office: &Office, channel: &str, answers: bool) {
+    let reply_to = ReplyTo { tool: "slack.post".into(), destination: json!({}), audience: audience(channel) };
+    let turn = TurnId::derived(&["hall", channel]);
+    let opened = TurnOpened {
+        turn: turn.clone(),
+        seat: seat("hall"),
+        topic: Topic::parse(&format!("slack:T1:{channel}:1.0")).unwrap(),
+        woken_by: EventId::derived(&["asked"]),
+        reply_to: answers.then_some(reply_to),
+        model: "scripted/story".into(),
+        steps_max: 60,
+        ms_max: None,
+        asked: None,
+        drill: false,
+    };
+    let proposed = Proposed {
+        id: EventId::derived(&["opened", channel]),
+        actor: Actor { principal: event::PrincipalId::host(), seat: None },
+        cause: None,
+        label: Label::host(),
+        fact: opened.into(),
+    };
+    let append = Append::new(StreamName::new("turn", &turn), Expected::Any, vec![proposed]);
+    office.record.append_all(vec![append]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_does_not_answer_there_is_not_told_what_people_said() {
+    let office = office().await;
+    opens(&office, "D2", false).await;
+    says(&office, "person_alice", ("D2", "1.0"), "Between us.", None).await;
+    for channel in ["D2", "D3"] {
+        let passed = office.pass(call(&office, 1, channel, "office.said", json!({}))).await;
+        let Passed::Failed { failure, .. } = passed else { panic!("{passed:?}") };
+        assert_eq!(failure.kind, FailureKind::NotAllowed, "{}", failure.message);
+    }
 }
 
 /// A call of the hall in step `step`, about what was said in `channel`.
 fn call(office: &Office, step: u32, channel: &str, tool: &str, input: Value) -> Call {
-    let turn = event::TurnId::derived(&["hall", channel]);
+    let turn = TurnId::derived(&["hall", channel]);
     Call {
         origin: event::Origin::Step { turn, step, attempt: 1 },
         seat: seat("hall"),
