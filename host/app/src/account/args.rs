@@ -11,7 +11,8 @@ pub enum AccountCommand {
     List,
     /// Connect your account at a service, or the organisation's. A browser asks you there; a token can be typed instead.
     ///
-    /// What was read with your account is yours: it is told to nobody else, unless `account disclose` says where.
+    /// What was read with your account is yours: it is told to nobody else, unless you say yes to a send, or
+    /// `account disclose` says where.
     Connect(ConnectArgs),
     /// Take an account back: no call uses it from now on, and the service is told.
     Remove(RemoveArgs),
