@@ -118,7 +118,8 @@ async fn slacks_library_opens_a_form_and_takes_what_is_sent_with_it() {
     let menu = json!({"type": "static_select", "action_id": "home.mode"});
     let block = json!({"type": "section", "block_id": "4/C01/effect_1", "accessory": menu});
     let home = json!({"user_id": "U01ALICE", "view": {"type": "home", "blocks": [block]}});
-    let option = json!({"selected_option": {"text": {"type": "plain_text", "text": "Eager"}, "value": "eager"}});
+    let option =
+        json!({"selected_option": {"text": {"type": "plain_text", "text": "Eager"}, "value": "eager"}});
     sends(of_other(uses_home(&home, "home.mode", &option))).await;
     assert_eq!(bolt.says("home").await, "home home 4/C01/effect_1 eager");
 }
