@@ -88,7 +88,7 @@ pub struct Begin {
 impl Begin {
     /// Where it goes, when that is a channel.
     pub fn place(&self) -> Option<ChannelId> {
-        ChannelId::try_from(self.to.channel().as_str().to_owned()).ok()
+        ChannelId::try_from(self.to.as_str().to_owned()).ok()
     }
 }
 
