@@ -236,6 +236,7 @@ fn only_what_is_said_to_the_office_and_answers_to_its_cards_are_explicit() {
             "direct-message",
             "approval-answer",
             "effect-answer",
+            "form-question",
             "message-shortcut"
         ]
     );

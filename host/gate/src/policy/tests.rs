@@ -398,6 +398,7 @@ fn arguments_decide_by_their_own_types_and_undeclared_ones_do_not_deny() {
             ("slack.assistant-thread", "/prompts"),
             ("slack.card", "/fields"),
             ("slack.card-update", "/fields"),
+            ("slack.home", "/parts"),
             ("slack.recall", "/input/*"),
         ],
         "all else is seen"
