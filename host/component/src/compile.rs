@@ -3,7 +3,7 @@
 //! What a compiler of machine code takes grows faster than what it is given: a component of a megabyte can be made that
 //! keeps it busy for hours or fills a machine's memory. A thread can be neither stopped nor held to a size, so a component
 //! is compiled by a process of its own: this program again, which limits its own memory and processor time before it reads
-//! a byte, knows nothing of the office (no environment, no files, no configuration), and is killed when the clock has run
+//! a byte, knows nothing of the office (none of its environment, no files, no configuration), and is killed when the clock has run
 //! out. What it writes is machine code, which the host trusts as it would trust what it had compiled itself.
 //!
 //! Always holds: whatever becomes of that process, the host lives and says why the plugin does not load.
@@ -23,6 +23,9 @@ use tokio::time::timeout;
 
 /// The word on the command line that makes a program that has this crate compile one component.
 pub const COMPILE: &str = "compile-component";
+/// All of its environment: a program whose allocator is mimalloc takes memory as it is used and not a gibibyte ahead, so that
+/// what is bounded is what compiling takes.
+pub const COMPILE_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 /// Longest machine code: ten times what the largest component makes.
 const CODE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How much of what the process says is repeated.
@@ -94,6 +97,7 @@ pub(crate) async fn apart(
         .args(["--memory-bytes", &bounds.memory_bytes.to_string()])
         .args(["--cpu-s", &bounds.wall_ms.div_ceil(1_000).saturating_mul(CORES_MAX).to_string()])
         .env_clear()
+        .env(COMPILE_ENVIRONMENT.0, COMPILE_ENVIRONMENT.1)
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
