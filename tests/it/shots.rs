@@ -13,6 +13,8 @@ use tests::{Kit, Office};
 
 const OWNER: &str = "U01OWNER";
 const ALICE: &str = "U01ALICE";
+/// Where what is posted to her stands.
+const DIRECT: &str = "D01ALICE";
 const CHANNEL: &str = "C01GEN";
 const ANSWER: &str = "We deploy **every weekday at 10:00**, and twice on Thursdays:\\n\\n1. `make release` on the build host\\n2. Watch the [dashboard](https://status.example.com/deploys)\\n   - errors below 1 %\\n   - latency below 300 ms\\n3. Say so in this channel\\n\\n| stage | who | minutes |\\n|---|---|---|\\n| build | CI | 12 |\\n| canary | Priya | 20 |\\n\\n```\\nmake release VERSION=2026.12.1\\n```\\n\\n> Never on a Friday, says the runbook.";
 
@@ -152,7 +154,7 @@ async fn form(office: &Office, kit: &Kit, scenes: &mut Scenes) {
     scenes.thread("form-asked", "# deploys", stands.iter().map(posted).collect());
     slack.set_absent("C09");
     clicks(office, &submission(ALICE, &view, "And in there?", Some("C09"))).await;
-    office.until("they are told", |_| slack.posts().iter().any(|post| post["channel"] == ALICE)).await;
-    let told = slack.posts().into_iter().rfind(|post| post["channel"] == ALICE).unwrap();
+    office.until("they are told", |_| slack.posts().iter().any(|post| post["channel"] == DIRECT)).await;
+    let told = slack.posts().into_iter().rfind(|post| post["channel"] == DIRECT).unwrap();
     scenes.thread("form-regret", "Chancery", vec![posted(&told)]);
 }
