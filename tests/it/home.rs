@@ -93,7 +93,7 @@ async fn whoever_may_sets_a_channels_mode_on_their_home_and_whoever_may_not_is_t
     assert_eq!(shown(&third).as_deref(), Some("eager"));
     assert!(third.to_string().contains("I am *eager* in that channel"), "{third}");
     let owner = (person(ALICE), "seat_owner".to_owned(), Mode::Eager);
-    assert_eq!(modes(&office.events().await), [owner.clone()]);
+    assert_eq!(modes(&office.events().await), std::slice::from_ref(&owner));
 
     // Who may not is shown it and no menu; one who uses a menu all the same is refused, and told so alone.
     office.deliver(&opens_home("Ev2", BOB)).await;
@@ -108,7 +108,7 @@ async fn whoever_may_sets_a_channels_mode_on_their_home_and_whoever_may_not_is_t
     let refused = home(&office, slack, 6).await;
     assert_eq!(refused["user_id"], BOB);
     assert!(refused.to_string().contains("*Not set.* Only the owner of this office"), "{refused}");
-    assert_eq!(modes(&office.events().await), [owner.clone()]);
+    assert_eq!(modes(&office.events().await), std::slice::from_ref(&owner));
     assert_eq!((slack.whispers().len(), slack.posts().len()), (0, 0), "nobody else is told");
 
     // A seat with the grant is enough, and the event names it.

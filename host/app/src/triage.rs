@@ -175,17 +175,17 @@ fn concern(event: &Event, manner: &Manner) -> Option<Concern> {
 
 /// What a delivery that is no message to be weighed is to this follower.
 fn of_reason(body: &DeliveryClassified) -> Option<Concern> {
-    const CONCERNS: [(Reason, fn(DeliveryClassified) -> Concern); 7] = [
-        (Reason::Reaction, Concern::Reaction),
-        (Reason::AssistantOpened, Concern::Assistant),
-        (Reason::AppHome, Concern::Home),
-        (Reason::HomeSetting, Concern::Chosen),
-        (Reason::FormWanted, Concern::Form),
-        (Reason::FormQuestion, Concern::Question),
-        (Reason::SlashCommand, Concern::Slash),
-    ];
-    let concern = CONCERNS.iter().find(|(reason, _)| body.reason == reason.word());
-    concern.map(|(_, concern)| concern(body.clone()))
+    let concern = match Reason::ALL.iter().find(|reason| body.reason == reason.word())? {
+        Reason::Reaction => Concern::Reaction,
+        Reason::AssistantOpened => Concern::Assistant,
+        Reason::AppHome => Concern::Home,
+        Reason::HomeSetting => Concern::Chosen,
+        Reason::FormWanted => Concern::Form,
+        Reason::FormQuestion => Concern::Question,
+        Reason::SlashCommand => Concern::Slash,
+        _ => return None,
+    };
+    Some(concern(body.clone()))
 }
 
 struct Follower {

@@ -7,7 +7,7 @@ use crate::account;
 use anyhow::Result;
 use converse::card;
 use converse::command::{Command, Wish, command};
-use event::{DeliveryClassified, Event, Fact, ModeSet, PrincipalId};
+use event::{DeliveryClassified, Event, Fact, ModeSet};
 use gate::{Call, Passed, Payload};
 use serde_json::json;
 
