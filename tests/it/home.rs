@@ -243,7 +243,11 @@ async fn without_a_place_the_form_is_answered_in_direct_messages_and_one_the_off
     click(&office, &submission(BOB, &view, "How?", None)).await;
     office.until_turns_ended(1).await;
     let posts = slack.posts();
-    assert_eq!((&posts[0]["channel"], &posts[1]["channel"]), (&json!("D02BOB"), &json!("D02BOB")), "{posts:?}");
+    assert_eq!(
+        (&posts[0]["channel"], &posts[1]["channel"]),
+        (&json!("D02BOB"), &json!("D02BOB")),
+        "{posts:?}"
+    );
     assert_eq!((posts.len(), &posts[1]["thread_ts"]), (2, &Value::Null));
     assert!(posts[0]["text"].as_str().unwrap().starts_with("You asked:"), "{posts:?}");
 
@@ -252,7 +256,10 @@ async fn without_a_place_the_form_is_answered_in_direct_messages_and_one_the_off
     office.until("they are told", |_| slack.posts().len() == 3).await;
     let told = slack.posts().pop().unwrap();
     let text = told["text"].as_str().unwrap();
-    assert!(told["channel"] == "D02BOB" && text.contains("invite it") && text.contains("And there?"), "{told}");
+    assert!(
+        told["channel"] == "D02BOB" && text.contains("invite it") && text.contains("And there?"),
+        "{told}"
+    );
     let events = office.until_classified().await;
     assert_eq!(messages(&events).len(), 1, "nothing was asked there");
     office.stop().await;

@@ -43,7 +43,9 @@ mod tests;
 pub use artifact::{Artifact, ArtifactError, COMPONENT_BYTES_MAX, IMPORTS_MAX, embed};
 pub use catalogue::{Plugins, Wanted};
 pub use code::CodeError;
-pub use compile::{Bounds, COMPILE, COMPILE_ENVIRONMENT, CompileError, Compiler, STARTING_BOUNDS, compile_to_output};
+pub use compile::{
+    Bounds, COMPILE, COMPILE_ENVIRONMENT, CompileError, Compiler, STARTING_BOUNDS, compile_to_output,
+};
 pub use engine::{Engine, EngineError, EngineParts};
 pub use hands::Hands;
 pub use limits::{Limits, Pool, TICK_MS};
