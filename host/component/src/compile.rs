@@ -34,6 +34,8 @@ const SAID_BYTES_MAX: usize = 2_000;
 const CORES_MAX: u64 = 4;
 /// What it exits with when the component does not compile, which is no fault of the bounds.
 const EXIT_UNFIT: i32 = 3;
+/// What it exits with when its bounds leave no room to begin with.
+const EXIT_NO_ROOM: i32 = 4;
 
 /// What compiling one component may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +161,7 @@ fn of(status: ExitStatus) -> Ended {
     match status.code() {
         Some(0) => Ended::Well,
         Some(EXIT_UNFIT) => Ended::Unfit,
+        Some(EXIT_NO_ROOM) => Ended::OutOfBounds,
         None if by(Signal::ABORT) || by(Signal::KILL) || by(Signal::XCPU) => Ended::OutOfBounds,
         _ => Ended::Broken,
     }
@@ -174,6 +177,7 @@ pub fn compile_to_output(memory_bytes: u64, cpu_s: u64) -> i32 {
             let _ = writeln!(io::stderr(), "{error:#}");
             EXIT_UNFIT
         }
+        Err(CompileError::TooMuch { .. }) => EXIT_NO_ROOM,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{error}");
             1
@@ -188,6 +192,10 @@ fn compiled(memory_bytes: u64, cpu_s: u64) -> Result<(), CompileError> {
         [(Resource::Data, memory_bytes), (Resource::Cpu, cpu_s), (Resource::Core, 0), (Resource::Fsize, 0)]
     {
         setrlimit(resource, exactly(most)).map_err(|error| io(error.into()))?;
+    }
+    // Before anything is read: once the memory is used up, a thread that does not start would look like a fault of the host.
+    if rayon::ThreadPoolBuilder::new().build_global().is_err() {
+        return Err(CompileError::TooMuch { wall_s: cpu_s, memory_mib: memory_bytes / (1024 * 1024) });
     }
     let mut bytes = Vec::new();
     io::stdin().take(COMPONENT_BYTES_MAX as u64).read_to_end(&mut bytes).map_err(io)?;
