@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// Subtype of what stands where a message with answers was taken back.
 const STONE: &str = "tombstone";
+/// How much later than its delivery was made an edit may say to be, in seconds: clocks differ.
+const AHEAD_S_MAX: u64 = 60;
 /// Marks that say nothing where they end a word of letters alone: a figure's point is none of them.
 const CLOSING: [char; 12] = ['.', ',', ';', ':', '!', '?', '…', '。', '、', '！', '？', '，'];
 
@@ -64,7 +66,17 @@ impl Arrival<'_> {
         if author.bot || author.external.is_empty() {
             return None;
         }
+        // Only its author can give a message another text; of words that somebody else put there, nobody knows whose they are.
+        let by = self.subject().pointer("/edited/user").and_then(Value::as_str);
+        if by.is_some_and(|by| by != author.external) {
+            return None;
+        }
         let edited = self.subject().pointer("/edited/ts").and_then(Value::as_str).unwrap_or_default();
+        // A moment that was not yet when Slack sent this would stand before every later edit.
+        let sent = self.delivery.payload.json().pointer("/event_time").and_then(Value::as_u64);
+        let at = edited.split('.').next().and_then(|seconds| seconds.parse::<u64>().ok());
+        let is_ahead = at.zip(sent).is_some_and(|(at, sent)| at > sent.saturating_add(AHEAD_S_MAX));
+        let edited = if is_ahead { "" } else { edited };
         Some(Edit {
             text: Personal::of(self.text().to_owned(), author.principal.clone()),
             author,
@@ -72,18 +84,11 @@ impl Arrival<'_> {
             edited: edited.to_owned(),
         })
     }
-
-    /// Whether an edit changed nothing but white space, capitals and the marks that close a word: the same letters and
-    /// figures stand in it. What cannot be compared changed.
-    #[must_use]
-    pub fn changes_slightly(&self) -> bool {
-        let before = self.delivery.payload.json().pointer("/event/previous_message/text");
-        before.and_then(Value::as_str).is_some_and(|before| is_slight(before, self.text()))
-    }
 }
 
-/// Whether two texts differ in nothing but white space, capitals and marks that close a word of letters.
-fn is_slight(before: &str, now: &str) -> bool {
+/// Whether two texts differ in nothing but white space, capitals and marks that close a word of letters: the same letters and
+/// figures stand in both.
+pub(crate) fn is_slight(before: &str, now: &str) -> bool {
     let (before, now) = (readable(before), readable(now));
     before.split_whitespace().map(bare).eq(now.split_whitespace().map(bare))
 }

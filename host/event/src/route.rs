@@ -149,7 +149,10 @@ fn fits(whole: &str, path: &str, one: impl Fn(&str) -> bool) -> bool {
 /// Whether `segment` is one, also for a server that decodes it, however often.
 fn is_one_segment(segment: &str) -> bool {
     let lower = segment.to_ascii_lowercase();
-    let splits = ["%2f", "%5c", "%25", "\\", ";"].iter().any(|part| lower.contains(part));
+    // Marks that end or split a path for somebody: as they are, or as a server may find them once it has decoded.
+    let marks = ["%2f", "%5c", "%25", "%3b", "%3f", "%23", "%7f", "\\", ";", "?", "#"];
+    let splits =
+        marks.iter().any(|part| lower.contains(part)) || ["%0", "%1"].iter().any(|c| lower.contains(c));
     !segment.is_empty() && !splits && !matches!(segment, "." | ".." | ONE | REST)
 }
 

@@ -15,7 +15,7 @@ use event::PrincipalId;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -25,8 +25,9 @@ const REFERENCE_BYTES_MAX: usize = 128;
 const UNFINISHED: &str = ".new";
 /// Held by whoever writes. No reference begins so.
 const LOCK: &str = ".lock";
-/// The first line of a file that is sealed; then a random id, and what is sealed.
-const HEADING: &str = "chancery-token 1";
+/// What the first line of a file that is sealed begins with, and its rest; then a random id, and what is sealed.
+const NAME: &str = "chancery-token";
+const VERSION: &str = " 1\n";
 /// Longest file, in bytes: a value, base64 and the rest.
 const FILE_BYTES_MAX: u64 = 2 * SECRET_BYTES_MAX as u64 + 1_024;
 
@@ -122,8 +123,15 @@ impl Tokens {
 
     /// The references of what is kept as a bare value. What cannot be read is not among them.
     pub(crate) fn unsealed(&self) -> Vec<String> {
-        let bare = |reference: &String| matches!(self.sealed(reference), Ok(None));
+        let bare = |reference: &String| self.is_ours(reference) && matches!(self.sealed(reference), Ok(None));
         self.references().into_iter().filter(bare).collect()
+    }
+
+    /// Whether its file is one of this folder and nowhere else: what another name leads to as well, such as a secret that
+    /// is mounted, is its owner's, and is read as it is.
+    fn is_ours(&self, reference: &str) -> bool {
+        let about = fs::symlink_metadata(self.folder.join(reference));
+        about.is_ok_and(|about| about.is_file() && about.nlink() == 1)
     }
 
     /// Seals what is kept as a bare value, and overwrites that; says which there were. Whoever dies in between leaves
@@ -144,6 +152,11 @@ impl Tokens {
             let Ok(secret) = Source::File(path.clone()).read(&reference) else { continue };
             let failed = |error| self.unwritable(&reference, error);
             let bare = OpenOptions::new().write(true).open(&path).map_err(failed)?;
+            // What is overwritten is what was looked at, whatever became of its name meanwhile.
+            let about = bare.metadata().map_err(failed)?;
+            if !self.is_ours(&reference) || !about.is_file() || about.nlink() != 1 {
+                continue;
+            }
             self.write(&reference, &secret)?;
             overwritten(bare).map_err(failed)?;
             sealed.push(reference);
@@ -188,12 +201,14 @@ impl Tokens {
         }
     }
 
-    /// What a file holds behind its heading: id and sealed value. Nothing where it holds a bare value.
+    /// What a file holds behind its heading: id and sealed value. Nothing where it holds a bare value; what begins as a
+    /// sealed one does, and was cut or changed on its way, is none.
     fn sealed(&self, reference: &str) -> io::Result<Option<String>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES_MAX as usize));
         File::open(self.folder.join(reference))?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-        let sealed = bytes.strip_prefix(HEADING.as_bytes()).and_then(|rest| rest.strip_prefix(b"\n"));
-        Ok(sealed.map(|sealed| String::from_utf8_lossy(sealed).into_owned()))
+        let Some(sealed) = bytes.strip_prefix(NAME.as_bytes()) else { return Ok(None) };
+        let sealed = sealed.strip_prefix(VERSION.as_bytes()).unwrap_or_default();
+        Ok(Some(String::from_utf8_lossy(sealed).into_owned()))
     }
 
     fn opened(&self, reference: &str, sealed: &str) -> Result<Secret, TokenError> {
@@ -222,7 +237,7 @@ impl Tokens {
         let keyring = self.keyring(reference)?;
         let sealed = keyring.keys().seal(&office(), &about(&id, reference), secret.bytes(), Missing::Make);
         let sealed = sealed.map_err(|error| TokenError::Keys { reference: reference.to_owned(), error })?;
-        self.put(reference, &format!("{HEADING}\n{id}\n{sealed}\n"))
+        self.put(reference, &format!("{NAME}{VERSION}{id}\n{sealed}\n"))
             .map_err(|error| self.unwritable(reference, error))
     }
 
@@ -320,6 +335,50 @@ mod tests {
         one.forget("slack.bot-token@T1").unwrap();
         assert!(other.get("slack.bot-token@T1").is_err() && other.kept().is_empty());
         assert_eq!(other.scan(b"a second-token"), Some("slack.bot-token@T1".to_owned()));
+    }
+
+    #[test]
+    fn what_has_a_name_elsewhere_too_is_read_and_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("tokens");
+        fs::create_dir(&at).unwrap();
+        let outside = |name: &str| folder.path().join(name);
+        fs::write(outside("mounted"), "mounted-token").unwrap();
+        fs::write(outside("kept"), "linked-token").unwrap();
+        std::os::unix::fs::symlink(outside("mounted"), at.join("slack.bot-token@T1")).unwrap();
+        fs::hard_link(outside("kept"), at.join("slack.bot-token@T2")).unwrap();
+        fs::write(at.join("slack.bot-token@T3"), "bare-token").unwrap();
+        let tokens = Tokens::new(at.clone(), folder.path().join("keys"));
+        assert_eq!(tokens.seal().unwrap(), ["slack.bot-token@T3"]);
+        assert_eq!(fs::read_to_string(outside("mounted")).unwrap(), "mounted-token");
+        assert_eq!(fs::read_to_string(outside("kept")).unwrap(), "linked-token");
+        for (team, token) in [("T1", "mounted-token"), ("T2", "linked-token"), ("T3", "bare-token")] {
+            assert_eq!(tokens.read(&format!("slack.bot-token@{team}")).unwrap().expose(), token);
+        }
+    }
+
+    #[test]
+    fn a_sealed_file_that_was_cut_or_mangled_is_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("tokens");
+        let tokens = Tokens::new(at.clone(), folder.path().join("keys"));
+        tokens.keep("a", &secret("the-token")).unwrap();
+        let whole = fs::read_to_string(at.join("a")).unwrap();
+        let mangled = [
+            whole.replace('\n', "\r\n"),
+            whole[..14].to_owned(),
+            whole[..16].to_owned(),
+            whole[..17].to_owned(),
+            whole[..40].to_owned(),
+            whole.replacen('1', "2", 1),
+        ];
+        for text in mangled {
+            fs::write(at.join("a"), &text).unwrap();
+            assert!(tokens.seal().unwrap().is_empty(), "{text:?}");
+            assert_eq!(fs::read_to_string(at.join("a")).unwrap(), text);
+            let error = tokens.read("a").err().unwrap().to_string();
+            assert!(error.contains("put back the keys"), "{text:?}: {error}");
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ async fn the_question_in_another_text_is_answered_and_the_old_one_is_not() {
     let provider = Provider::serve().await;
     let (kit, office) = asked(&provider, "how high is the tide in Bergen?").await;
     let said = question("how high is the tide in Bergen?");
-    // A link that unfolded, a capital, and a later delivery of an earlier text are nothing new.
+    // A capital, and a later delivery of an earlier text are nothing new.
     let slight = edited("Ev2", &said, "<@U0BOT>  How high is the tide in Bergen", "1700000010.000100");
     let other = edited("Ev3", &said, "<@U0BOT> how high is the tide in Bodø?", "1700000030.000100");
     let late = edited("Ev4", &said, "<@U0BOT> how high is the tide in Bergamo?", "1700000020.000100");
@@ -122,6 +122,24 @@ async fn the_question_in_another_text_is_answered_and_the_old_one_is_not() {
     );
     assert!(shown.contains("@U01ALICE at 20"), "by whom and when: {shown}");
     assert_eq!(endings(&events), [TurnEnding::Answered]);
+    office.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_that_overtakes_the_one_before_it_is_held_against_what_the_turn_was_told() {
+    let provider = Provider::serve().await;
+    let (kit, office) = asked(&provider, "how high is the tide in Bergen?").await;
+    let said = question("how high is the tide in Bergen?");
+    let first = edited("Ev2", &said, "<@U0BOT> stop", "1700000010.000100");
+    let mut between = said.clone();
+    between["event"]["text"] = "<@U0BOT> stop".into();
+    // Beside the edit before it, which has not come, nothing but a capital and a mark.
+    let second = edited("Ev3", &between, "<@U0BOT> Stop!", "1700000020.000100");
+    assert_eq!(office.deliver(&second).await, 200);
+    assert_eq!(office.deliver(&first).await, 200);
+    let events = office.until_turns_ended(1).await;
+    assert_eq!(endings(&events), [TurnEnding::Stopped], "{:?}", steered(&events));
+    assert!(texts(&kit).is_empty(), "{:?}", texts(&kit));
     office.stop().await;
 }
 

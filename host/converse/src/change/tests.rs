@@ -82,6 +82,23 @@ fn another_text_of_a_person_is_an_edit_of_the_message_where_it_stands() {
 }
 
 #[test]
+fn an_edit_is_its_authors_and_of_no_later_than_it_was_sent() {
+    let edit = |by: &str, ts: &str| {
+        let mut now = said("U1", "b");
+        now["edited"] = json!({"user": by, "ts": ts});
+        let mut changed = delivery("message_changed", now, said("U1", "a"));
+        let mut payload = changed.payload.json().clone();
+        payload["event_time"] = 1_700_000_000.into();
+        changed.payload = payload.into();
+        Arrival::of(&changed).edit(Some(&own())).map(|edit| edit.edited)
+    };
+    assert_eq!(edit("U1", "1699999999.000100"), Some("1699999999.000100".to_owned()));
+    assert_eq!(edit("U1", "1700000060.000100"), Some("1700000060.000100".to_owned()));
+    assert_eq!(edit("U1", "9999999999.000000"), Some(String::new()), "nobody knows when");
+    assert_eq!(edit("U9", "1699999999.000100"), None, "somebody else put these words there");
+}
+
+#[test]
 fn a_question_with_answers_that_is_taken_back_leaves_a_stone_and_is_a_deletion() {
     let stone = json!({"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "hidden": true, "ts": "1.0",
         "thread_ts": "1.0", "text": "This message was deleted."});

@@ -4,19 +4,21 @@
 //! it knows. What changed nothing that is read, came late, or was nothing to the turn before, is ignored. Whose question
 //! is taken back waits for no answer any more, unless somebody else asked with it.
 
-use crate::arrival::Arrival;
+use crate::change::is_slight;
 use crate::reason::Reason;
 use crate::steering::follow::{Steerers, append, asker, of_class, running, words};
 use crate::steering::{allowed, steering};
 use event::{
-    Class, DeliveryClassified, DeliveryReceived, Event, EventId, Fact, GlobalPosition, Integrity,
-    MessageEdited, MessageReceived, PlaceKind, PrincipalId, Steering, TurnOpened, TurnSteered,
+    Class, DeliveryClassified, Event, EventId, Fact, GlobalPosition, Integrity, MessageEdited,
+    MessageReceived, PlaceKind, Position, PrincipalId, Steering, TurnOpened, TurnSteered,
 };
 use fold::inbox::InboxRow;
 use fold::message::{MessageRow, Messages, TopicRow, Topics};
 use fold::{Projection, decode};
 use record::{Error, Record};
 
+/// How many events of a message are looked at for what it said before an edit: the newest are.
+const EDITS_LOOKED_AT: u64 = 50;
 /// Why a turn goes on or stops whose question is gone.
 const TAKEN_BACK: &str = "taken-back";
 /// Why it takes up an edit.
@@ -39,19 +41,14 @@ pub(super) async fn edited(
         return Ok(());
     }
     let id = EventId::derived(&["message.edited", classified.delivery.as_str()]);
-    let (Some(said), Some(delivery)) = (record.event(&id).await?, record.event(&classified.delivery).await?)
-    else {
-        return Ok(());
-    };
-    let (Fact::MessageEdited(body), Fact::DeliveryReceived(delivery)) = (&said.fact, &delivery.fact) else {
-        return Ok(());
-    };
+    let Some(said) = record.event(&id).await? else { return Ok(()) };
+    let Fact::MessageEdited(body) = &said.fact else { return Ok(()) };
     let original = record.event(&body.message).await?;
     let row: Option<TopicRow> = decode(record.row(Topics.name(), topic.as_str()).await?.as_ref());
     let change = Change {
         said: &said,
         body,
-        delivery,
+        before: text_before(record, &said).await?,
         class: class_of(record, original.as_ref()).await?,
         original,
         overtaken: row.is_some_and(|row| row.is_overtaken(body)),
@@ -74,7 +71,8 @@ pub(super) async fn edited(
 struct Change<'a> {
     said: &'a Event,
     body: &'a MessageEdited,
-    delivery: &'a DeliveryReceived,
+    /// What its message said before, as the record has it.
+    before: Option<String>,
     /// Its message as it was said first; nothing where that has not come.
     original: Option<Event>,
     /// The class that had.
@@ -121,7 +119,8 @@ impl Change<'_> {
         if self.overtaken {
             return Some(EDIT_OVERTAKEN);
         }
-        if Arrival::of(self.delivery).changes_slightly() {
+        // By what the office knew of it: what Slack says it was may have come by no delivery, or come later.
+        if self.before.as_ref().is_some_and(|before| is_slight(before, self.body.text.text())) {
             return Some(EDIT_SLIGHT);
         }
         // What was nothing to the turn as it was said first stays that.
@@ -135,6 +134,20 @@ impl Change<'_> {
         };
         self.original.as_ref().is_none_or(author)
     }
+}
+
+/// What the message said on the record before `edit`; nothing where it had not come.
+async fn text_before(record: &Record, edit: &Event) -> Result<Option<String>, Error> {
+    let from = Position(edit.position.0.saturating_sub(EDITS_LOOKED_AT).max(1));
+    let looked = usize::try_from(EDITS_LOOKED_AT).unwrap_or(usize::MAX);
+    let events = record.read_stream(&edit.stream, from, looked).await?;
+    let before = events.iter().rev().filter(|event| event.position < edit.position);
+    let text = before.map(|event| match &event.fact {
+        Fact::MessageReceived(body) => Some(body.text.text().to_owned()),
+        Fact::MessageEdited(body) => Some(body.text.text().to_owned()),
+        _ => None,
+    });
+    Ok(text.flatten().next())
 }
 
 /// The class of the first delivery of a message.
