@@ -14,7 +14,7 @@ use std::path::PathBuf;
     chancery doctor                  what is missing before `serve` can start\n  \
     chancery chat                    talk to the office in this terminal\n  \
     chancery record show --last 20   what happened\n\n\
-    Every setting of the configuration can be overridden: CHANCERY_LISTEN__ADDRESS=0.0.0.0:4900")]
+    Every setting that is not in a list can be overridden: CHANCERY_LISTEN__ADDRESS=0.0.0.0:4900")]
 pub struct Cli {
     /// The configuration file.
     #[arg(
@@ -47,7 +47,7 @@ pub enum Command {
     },
     /// Talk to the same office in this terminal, without Slack.
     ///
-    /// Type a line to address the office; `/quit` or end of input leaves once it has answered.
+    /// Type a line to address the office; `/help` says what else, such as `/approve`; `/quit` or end of input leaves once it has answered.
     Chat {
         /// Name of the session: what is said under one name is one conversation.
         #[arg(long, default_value = "main", value_name = "NAME")]
