@@ -177,19 +177,10 @@ impl Arrival<'_> {
 #[cfg(test)]
 mod tests {
     use super::{begin, form, message, question, regret, wanted};
+    use crate::fixture::own;
     use crate::{Arrival, Manner, Reason, classify, reply_to};
-    use event::{ConnectionIdentified, DeliveryReceived};
+    use event::DeliveryReceived;
     use serde_json::{Value, json};
-
-    fn own() -> ConnectionIdentified {
-        ConnectionIdentified {
-            source: "slack".into(),
-            team: "T1".into(),
-            user: "U0BOT".into(),
-            bot: "B1".into(),
-            app: "A1".into(),
-        }
-    }
 
     fn shortcut() -> Value {
         json!({"type": "shortcut", "callback_id": "chancery.question", "trigger_id": "1.2.abc", "action_ts": "9.5",

@@ -118,19 +118,10 @@ pub fn opened<'a>(arrival: &Arrival<'a>, own: &ConnectionIdentified) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::{Chosen, chosen};
+    use crate::fixture::own;
     use crate::{Arrival, Manner, Reason, classify};
-    use event::{ConnectionIdentified, DeliveryReceived, Mode};
+    use event::{DeliveryReceived, Mode};
     use serde_json::{Value, json};
-
-    fn own() -> ConnectionIdentified {
-        ConnectionIdentified {
-            source: "slack".into(),
-            team: "T1".into(),
-            user: "U0BOT".into(),
-            bot: "B1".into(),
-            app: "A1".into(),
-        }
-    }
 
     fn payload(action: Value) -> Value {
         json!({"type": "block_actions", "team": {"id": "T1"}, "user": {"id": "U1", "team_id": "T1"},

@@ -19,6 +19,8 @@ mod classify;
 mod click;
 pub mod command;
 mod files;
+#[cfg(test)]
+mod fixture;
 mod follow;
 pub mod form;
 pub mod home;

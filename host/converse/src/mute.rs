@@ -63,18 +63,9 @@ pub fn fact(mute: &Mute, topic: Topic, delivery: EventId, host: &PrincipalId) ->
 mod tests {
     use super::mute;
     use crate::Manner;
-    use event::{ConnectionIdentified, DeliveryReceived};
+    use crate::fixture::own;
+    use event::DeliveryReceived;
     use serde_json::{Value, json};
-
-    fn own() -> ConnectionIdentified {
-        ConnectionIdentified {
-            source: "slack".into(),
-            team: "T1".into(),
-            user: "U0BOT".into(),
-            bot: "B1".into(),
-            app: "A1".into(),
-        }
-    }
 
     fn of(event: &str, change: Value) -> Option<(String, bool)> {
         let mut payload = json!({"type": "event_callback", "team_id": "T1", "event": {"type": event, "user": "U1",

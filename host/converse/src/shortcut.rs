@@ -102,19 +102,10 @@ impl Arrival<'_> {
 #[cfg(test)]
 mod tests {
     use super::shortcut;
+    use crate::fixture::own;
     use crate::{Arrival, Manner, Reason, classify};
-    use event::{ConnectionIdentified, DeliveryReceived};
+    use event::DeliveryReceived;
     use serde_json::{Value, json};
-
-    fn own() -> ConnectionIdentified {
-        ConnectionIdentified {
-            source: "slack".into(),
-            team: "T1".into(),
-            user: "U0BOT".into(),
-            bot: "B1".into(),
-            app: "A1".into(),
-        }
-    }
 
     fn payload() -> Value {
         json!({"type": "message_action", "callback_id": "chancery.ask", "trigger_id": "sha256:0", "action_ts": "9.5",

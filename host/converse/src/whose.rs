@@ -97,18 +97,9 @@ impl Look<'_> {
 mod tests {
     use super::whose;
     use crate::Arrival;
-    use event::{ConnectionIdentified, DeliveryReceived};
+    use crate::fixture::own;
+    use event::DeliveryReceived;
     use serde_json::{Value, json};
-
-    fn own() -> ConnectionIdentified {
-        ConnectionIdentified {
-            source: "slack".into(),
-            team: "T1".into(),
-            user: "U0BOT".into(),
-            bot: "B1".into(),
-            app: "A1".into(),
-        }
-    }
 
     fn of(kind: &str, payload: Value) -> (Vec<String>, Vec<String>) {
         let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

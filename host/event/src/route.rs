@@ -208,6 +208,11 @@ mod tests {
             "/repos/acme/site/issues/7%5c8/comments",
             "/repos/acme/site/issues/7%252F8/comments",
             "/repos/acme/site/issues/7;8/comments",
+            "/repos/acme/site/issues/7%3B8/comments",
+            "/repos/acme/site/issues/7%3fx/comments",
+            "/repos/acme/site/issues/7%23x/comments",
+            "/repos/acme/site/issues/7%00/comments",
+            "/repos/acme/site/issues/7%0Ax/comments",
             "/repos/acme/issues/7/comments",
             "/repos/acme/site/pulls/7/comments",
         ] {

@@ -3,20 +3,11 @@
 use super::is_slight;
 use crate::Arrival;
 use crate::classify::classify;
+use crate::fixture::own;
 use crate::manner::Manner;
 use crate::reason::Reason;
-use event::{ConnectionIdentified, DeliveryReceived};
+use event::DeliveryReceived;
 use serde_json::{Value, json};
-
-fn own() -> ConnectionIdentified {
-    ConnectionIdentified {
-        source: "slack".into(),
-        team: "T1".into(),
-        user: "U0BOT".into(),
-        bot: "B1".into(),
-        app: "A1".into(),
-    }
-}
 
 fn delivery(subtype: &str, message: Value, previous: Value) -> DeliveryReceived {
     let payload = json!({"type": "event_callback", "team_id": "T1", "event": {"type": "message", "subtype": subtype,

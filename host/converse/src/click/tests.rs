@@ -1,19 +1,10 @@
 //! Clicks as Slack sends them, each field in turn as it should not be.
 
 use super::{Click, Saw, Says, click};
+use crate::fixture::own;
 use crate::{Arrival, Reason, classify};
 use event::{Class, ConnectionIdentified, DeliveryReceived};
 use serde_json::{Value, json};
-
-fn own() -> ConnectionIdentified {
-    ConnectionIdentified {
-        source: "slack".into(),
-        team: "T1".into(),
-        user: "U0BOT".into(),
-        bot: "B1".into(),
-        app: "A1".into(),
-    }
-}
 
 /// A click on a button of a message in a thread.
 fn payload() -> Value {
